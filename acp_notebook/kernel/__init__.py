@@ -1,0 +1,1 @@
+"""What the notebook gives the agent."""
