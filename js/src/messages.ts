@@ -1,0 +1,113 @@
+// The view protocol: every message between the kernel and the page, in both directions.
+// acp_notebook/widget/messages.py says the same in Python; a test holds the two together.
+
+/** What every message from the kernel carries. `epoch` is random per host life. */
+export interface Address {
+  session: string | null;
+  generation: number;
+  epoch: string;
+}
+
+export interface BlobRef { sha256: string; size: number; mimeType: string }
+
+export type Part =
+  | { kind: "markdown"; text: string }
+  | { kind: "image"; blob: BlobRef | null; source: string | null; mimeType: string | null; alt: string | null }
+  | { kind: "audio"; blob: BlobRef | null; mimeType: string | null }
+  | { kind: "attachment"; refId: string; uri: string | null; name: string | null; mimeType: string | null; size: number | null; source: string | null }
+  | { kind: "diff"; path: string; oldText: string | null; newText: string }
+  | { kind: "diff"; path: string | null; patch: string; changes: { operation: string; path: string }[] }
+  | { kind: "terminal"; terminalId: string; output: string; exitStatus: { exitCode: number | null; signal: string | null } | null; truncated: boolean }
+  | { kind: "error"; message: string }
+  | { kind: "unsupported"; type: string };
+
+interface ItemBase { id: string; historical?: true; supplement?: string }
+export interface MessageSegment extends ItemBase {
+  kind: "message-segment"; role: "user" | "assistant"; messageId: string | null; segmentIndex: number;
+  parts: Part[]; optimistic?: true; failed?: true;
+}
+export interface Thought extends ItemBase {
+  kind: "thought"; messageId: string | null; segmentIndex: number; parts: Part[];
+  startedAt?: number | null; endedAt?: number | null;
+}
+export interface ToolCall extends ItemBase {
+  kind: "tool-call"; toolCallId: string; title: string; name: string | null; toolKind: string; status: string;
+  agentStatus: string | null; rawInput: unknown; rawOutput: unknown; outputParts: Part[];
+  locations: { path: string; line?: number | null }[]; error: string | null; noResult?: true;
+  startedAt: number | null; endedAt: number | null;
+}
+export interface PermissionOption { optionId: string; name: string; kind: string }
+export interface Permission extends ItemBase {
+  kind: "permission"; requestId: string | number; toolCallId: string | null; title: string; options: PermissionOption[];
+  status: "pending" | "selected" | "cancelled"; selectedOptionId: string | null; decidedBy: string | null;
+  rawInput: unknown; locations: { path: string; line?: number | null }[]; parts: Part[];
+}
+export interface Plan extends ItemBase {
+  kind: "plan"; planId: string; entries: { content: string; priority: string | null; status: string | null }[];
+  markdown: string | null; uri: string | null;
+}
+export interface Notice extends ItemBase { kind: "notice"; level: string; text: string; source: string | null }
+export type Item = MessageSegment | Thought | ToolCall | Permission | Plan | Notice;
+
+export interface Turn {
+  index: number; promptItemId: string | null; state: "running" | "idle" | "failed"; stopReason: string | null;
+  stoppedByUser: boolean; error: { message: string; code: number | null; data: unknown } | null;
+  startedAt: number | null; endedAt: number | null; usage: Record<string, unknown> | null;
+  agent: { name: string | null; version: string | null; model: string | null; mode: string | null };
+}
+export interface Group {
+  id: string; kind: "user" | "assistant-turn"; itemIds: string[];
+  attachments: string[]; // refIds, lifted out of the items, in order
+  turnIndex: number | null;
+}
+
+export interface QueuedPrompt { id: string; text: string }
+export interface ChatError { title: string; message: string; detail: string; stderrTail: string; actions: string[] }
+
+/** All that is not an item: the chat's state and the session's metadata, by their names in to_dict(). */
+export interface Meta {
+  status: "starting" | "authenticating" | "idle" | "running" | "stopping" | "start-failed" | "auth-failed" | "load-failed" | "exited" | "closed";
+  phase: string | null; title: string | null; name: string | null; cwd: string;
+  agent: { name: string | null; title: string | null; version: string | null };
+  capabilities: Record<string, unknown>; authMethods: Record<string, unknown>[];
+  error: ChatError | null; queue: QueuedPrompt[]; runningSince: number | null; draft: string; policy: string;
+  metadata: Record<string, unknown>; // snapshot.metadata
+  streamingSegments: string[];
+  attachments: Record<string, { state: "pending" | "available" | "unavailable"; reason?: string; displayPath?: string; mimeType?: string; size?: number }>;
+  questions: { entries: { itemId: string; number: number; title: string | null; fallback: string | null }[]; hiddenCount: number };
+}
+
+export interface View { items: Item[]; groups: Group[]; turns: Turn[]; meta: Meta }
+
+export type Op =
+  | { op: "put"; id: string; item: Item; after: string | null }   // insert or replace; after = id of the item before it
+  | { op: "append"; id: string; part: number; text: string }      // text of a markdown part or output of a terminal part
+  | { op: "set"; id: string; part?: number; fields: Record<string, unknown> }
+  | { op: "drop"; id: string }
+  | { op: "groups"; from: number; groups: Group[] }                // the groups from index `from` on are these
+  | { op: "group-add"; id: string; itemIds: string[]; attachments: string[] } // appended to the group's lists
+  | { op: "turns"; from: number; turns: Turn[] }                   // likewise
+  | { op: "meta"; fields: Partial<Meta> };
+
+export type FromKernel =
+  | (Address & { kind: "snapshot"; version: number; for: string; view: View; piece: number; pieces: number })
+  | (Address & { kind: "ops"; version: number; ops: Op[] })
+  | (Address & { kind: "reply"; id: string; ok: true; result: unknown })
+  | (Address & { kind: "reply"; id: string; ok: false; error: { message: string; hint: string | null } })
+  | (Address & { kind: "blob"; sha256: string; mimeType: string }); // bytes in the first buffer
+
+/** From the page; `session` and `generation` are those that the page shows. */
+export interface FromPageBase { session: string | null; generation: number; view: string; id?: string }
+export type FromPage = FromPageBase & (
+  | { kind: "resync" }
+  | { kind: "send"; text: string; queue?: boolean }
+  | { kind: "cancel" }
+  | { kind: "answer"; requestId: string | number; itemId: string; optionId: string | null; remember?: boolean }
+  | { kind: "ack"; requestIds: (string | number)[] }
+  | { kind: "draft"; text: string }
+  | { kind: "queue"; action: "edit" | "remove" | "send-now"; promptId: string; text?: string }
+  | { kind: "set-mode"; modeId: string }
+  | { kind: "set-option"; optionId: string; value: unknown }
+  | { kind: "restart" } | { kind: "retry" } | { kind: "dismiss-error" }
+  | { kind: "fetch-blob"; sha256: string }
+);
