@@ -27,7 +27,20 @@ _HOME = {
     "errors": "errors",
 }
 
-__all__ = ["__version__", *_HOME]
+__all__ = [
+    "Chat",
+    "Policy",
+    "Prompt",
+    "Rule",
+    "Timeline",
+    "TimelineSnapshot",
+    "Turn",
+    "__version__",
+    "agents",
+    "ask",
+    "errors",
+    "group_timeline",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -49,7 +49,9 @@ class AgentNotFound(AcpNotebookError):
         self.install = install
         places = ", ".join(self.looked_in) or "PATH"
         hint = f" Install it with:  {install}" if install else " Check the command's spelling."
-        super().__init__(f"The agent command {command!r} was not found (looked in: {places}).{hint}")
+        super().__init__(
+            f"The agent command {command!r} was not found (looked in: {places}).{hint}"
+        )
 
 
 class AgentStartError(AcpNotebookError):
@@ -67,7 +69,9 @@ class AgentStartError(AcpNotebookError):
 class AgentExited(AcpNotebookError):
     """The agent's process has ended; `returncode` is negative for a signal."""
 
-    def __init__(self, message: str, *, returncode: int | None = None, stderr_tail: str = "") -> None:
+    def __init__(
+        self, message: str, *, returncode: int | None = None, stderr_tail: str = ""
+    ) -> None:
         self.returncode = returncode
         self.stderr_tail = stderr_tail
         super().__init__(_with_tail(message, stderr_tail))
