@@ -1,0 +1,44 @@
+"""What there is to know about an agent before it runs: how to start it, and how to get it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+_EMPTY: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """
+    An agent by name. `command` is what is executed, `args` follow it.
+
+    `env` is added to the kernel's environment (secrets belong there, never in `args`), `cwd` is the
+    folder of the process (default: the chat's). `install` is the command that a person would type
+    to get the agent, `auth_hint` says how to log in. With `remote_url` nothing is started: the agent
+    is reached at that `ws://`, `wss://`, `http://` or `https://` address.
+    """
+
+    name: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default=_EMPTY, hash=False)
+    cwd: str | None = None
+    title: str | None = None
+    install: str | None = None
+    auth_hint: str | None = None
+    remote_url: str | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by value: a mapping proxy does not."""
+        values = (
+            self.name, self.command, self.args, dict(self.env), self.cwd,
+            self.title, self.install, self.auth_hint, self.remote_url,
+        )  # fmt: skip
+        return (type(self), values)
+
+    @property
+    def shown_title(self) -> str:
+        """The title for people; the name where there is none."""
+        return self.title or self.name
