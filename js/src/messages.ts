@@ -10,7 +10,14 @@ export interface Address {
 
 export interface BlobRef { sha256: string; size: number; mimeType: string }
 
-export type Part =
+/**
+ * Fields too large to travel in the view: name of the field -> its content as a blob (JSON for values, UTF-8
+ * for strings). The field itself is null (a string: its head). `store.deferred(ref)` fetches the whole.
+ */
+export type Deferred = Record<string, BlobRef>;
+
+interface PartBase { deferred?: Deferred }
+export type Part = PartBase & (
   | { kind: "markdown"; text: string }
   | { kind: "image"; blob: BlobRef | null; source: string | null; mimeType: string | null; alt: string | null }
   | { kind: "audio"; blob: BlobRef | null; mimeType: string | null }
@@ -19,9 +26,10 @@ export type Part =
   | { kind: "diff"; path: string | null; patch: string; changes: { operation: string; path: string }[] }
   | { kind: "terminal"; terminalId: string; output: string; exitStatus: { exitCode: number | null; signal: string | null } | null; truncated: boolean }
   | { kind: "error"; message: string }
-  | { kind: "unsupported"; type: string };
+  | { kind: "unsupported"; type: string }
+);
 
-interface ItemBase { id: string; historical?: true; supplement?: string }
+interface ItemBase { id: string; historical?: true; supplement?: string; deferred?: Deferred }
 export interface MessageSegment extends ItemBase {
   kind: "message-segment"; role: "user" | "assistant"; messageId: string | null; segmentIndex: number;
   parts: Part[]; optimistic?: true; failed?: true;
@@ -79,26 +87,36 @@ export interface Meta {
 
 export interface View { items: Item[]; groups: Group[]; turns: Turn[]; meta: Meta }
 
+/** Text added at the end of a markdown part's `text` or a terminal part's `output`. */
+export interface Append { op: "append"; id: string; part: number; text: string }
 export type Op =
   | { op: "put"; id: string; item: Item; after: string | null }   // insert or replace; after = id of the item before it
-  | { op: "append"; id: string; part: number; text: string }      // text of a markdown part or output of a terminal part
-  | { op: "set"; id: string; part?: number; fields: Record<string, unknown> }
+  | Append
+  | { op: "set"; id: string; part?: number; fields: Record<string, unknown> } // of the item, or of a part; part = length of the list: a new part
   | { op: "drop"; id: string }
   | { op: "groups"; from: number; groups: Group[] }                // the groups from index `from` on are these
   | { op: "group-add"; id: string; itemIds: string[]; attachments: string[] } // appended to the group's lists
   | { op: "turns"; from: number; turns: Turn[] }                   // likewise
-  | { op: "meta"; fields: Partial<Meta> };
+  | { op: "meta"; fields: Partial<Meta> }
+  | { op: "metadata"; fields: Record<string, unknown> }            // keys of meta.metadata
+  | { op: "attachments"; states: Meta["attachments"] }             // keys of meta.attachments
+  | { op: "questions"; skip: number; from: number; entries: Meta["questions"]["entries"]; hiddenCount: number }; // drop `skip` at the head, then those from index `from` on are these
 
+/**
+ * A snapshot is for the page named in `for`, or for all ("*": another session is shown). It comes in `pieces`, all of one `version`, newest items first: a piece stands *before* the one that
+ * came before it. `meta` and `turns` are in piece 0 only; a group cut by a piece has the same id in both. An item
+ * whose text does not fit goes on with `appends` in the next piece.
+ */
 export type FromKernel =
-  | (Address & { kind: "snapshot"; version: number; for: string; view: View; piece: number; pieces: number })
+  | (Address & { kind: "snapshot"; version: number; for: string; piece: number; pieces: number; view: Pick<View, "items" | "groups"> & Partial<View>; appends: Append[] })
   | (Address & { kind: "ops"; version: number; ops: Op[] })
   | (Address & { kind: "reply"; id: string; ok: true; result: unknown })
   | (Address & { kind: "reply"; id: string; ok: false; error: { message: string; hint: string | null } })
-  | (Address & { kind: "blob"; sha256: string; mimeType: string }); // bytes in the first buffer
+  | (Address & { kind: "blob"; sha256: string; mimeType: string; size: number; offset: number }); // bytes from `offset` on in the first buffer
 
-/** From the page; `session` and `generation` are those that the page shows. */
-export interface FromPageBase { session: string | null; generation: number; view: string; id?: string }
-export type FromPage = FromPageBase & (
+/** From the page. `session`, `generation` and `epoch` are those that the page shows; `view` is the page's own random name. */
+export interface FromPageBase { session: string | null; generation: number; epoch: string | null; view: string; id?: string }
+export type FromPageBody =
   | { kind: "resync" }
   | { kind: "send"; text: string; queue?: boolean }
   | { kind: "cancel" }
@@ -109,5 +127,5 @@ export type FromPage = FromPageBase & (
   | { kind: "set-mode"; modeId: string }
   | { kind: "set-option"; optionId: string; value: unknown }
   | { kind: "restart" } | { kind: "retry" } | { kind: "dismiss-error" }
-  | { kind: "fetch-blob"; sha256: string }
-);
+  | { kind: "fetch-blob"; sha256: string };
+export type FromPage = FromPageBase & FromPageBody;

@@ -1,0 +1,21 @@
+// The widget's two hooks: `initialize` once a model, `render` once a view.
+import { mount } from "./components/mount"; // mount(el: HTMLElement, store: Store): () => void
+import { Wire, type Model } from "./wire";
+
+export default () => {
+  let wire: Wire | undefined;
+  return {
+    initialize({ model }: { model: Model }): () => void {
+      const own = (wire = new Wire(model));
+      return () => own.dispose();
+    },
+    render({ model, el }: { model: Model; el: HTMLElement }): () => void {
+      const view = (wire ??= new Wire(model)).openView();
+      const unmount = mount(el, view.store);
+      return () => {
+        unmount();
+        view.close();
+      };
+    },
+  };
+};
