@@ -52,6 +52,8 @@ export class Wire {
   private retry: Timer | undefined;
   private restoreTimer: Timer | undefined;
   private draftTimer: Timer | undefined;
+  private draftsUnderWay = 0;
+  private kernelDraft = "";
   private readonly cleanups: (() => void)[] = [];
 
   constructor(private readonly model: Model) {
@@ -176,7 +178,9 @@ export class Wire {
     clearTimeout(this.draftTimer);
     this.draftTimer = setTimeout(() => {
       this.draftTimer = undefined;
-      if (this.connection.peek() === "live") this.post({ kind: "draft", text: this.draft.peek() });
+      this.draftsUnderWay += 1;
+      const done = (): void => { this.draftsUnderWay -= 1; };
+      this.request({ kind: "draft", text: this.draft.peek() }).then(done, done);
     }, DRAFT_MS);
   }
 
@@ -263,9 +267,12 @@ export class Wire {
     this.acknowledge();
   }
 
-  /** Another view's draft is taken over unless somebody types here. */
+  /** A draft that changed in the kernel is taken over, unless what was typed here is on its way there. */
   private followDraft(): void {
-    if (this.draftTimer === undefined) this.draft.value = this.data.meta.draft.peek();
+    const draft = this.data.meta.draft.peek();
+    if (draft === this.kernelDraft) return;
+    this.kernelDraft = draft;
+    if (this.draftTimer === undefined && this.draftsUnderWay === 0) this.draft.value = draft;
   }
 
   // -- bytes
