@@ -75,8 +75,8 @@ export interface ChatError { title: string; message: string; detail: string; std
 /** All that is not an item: the chat's state and the session's metadata, by their names in to_dict(). */
 export interface Meta {
   status: "starting" | "authenticating" | "idle" | "running" | "stopping" | "start-failed" | "auth-failed" | "load-failed" | "exited" | "closed";
-  phase: string | null; title: string | null; name: string | null; cwd: string;
-  agent: { name: string | null; title: string | null; version: string | null };
+  phase: string; title: string; name: string; sessionKey: string | null; cwd: string; readOnly: boolean;
+  agent: { name: string; title: string; version: string };
   capabilities: Record<string, unknown>; authMethods: Record<string, unknown>[];
   error: ChatError | null; queue: QueuedPrompt[]; runningSince: number | null; draft: string; policy: string;
   metadata: Record<string, unknown>; // snapshot.metadata

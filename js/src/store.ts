@@ -66,7 +66,8 @@ export class Refused extends Error {
 export class Gap extends Error {}
 
 const EMPTY: Meta = {
-  status: "starting", phase: null, title: null, name: null, cwd: "", agent: { name: null, title: null, version: null },
+  status: "starting", phase: "", title: "", name: "", sessionKey: null, cwd: "", readOnly: false,
+  agent: { name: "", title: "", version: "" },
   capabilities: {}, authMethods: [], error: null, queue: [], runningSince: null, draft: "", policy: "ask", metadata: {},
   streamingSegments: [], attachments: {}, questions: { entries: [], hiddenCount: 0 },
 };
