@@ -1,0 +1,447 @@
+"""
+The view protocol: every message between the kernel and the page, in both directions.
+
+`js/src/messages.ts` says the same in TypeScript, and `tests/widget/test_messages.py` holds the two
+against each other. Items, parts, groups and turns have the shape of `TimelineSnapshot.to_dict()`.
+
+What a page sends is not trusted: `read` takes only messages of a known kind with fields of the
+right types, so that nothing behind it needs to look again.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass
+from functools import cache
+from typing import (
+    Any,
+    Literal,
+    NotRequired,
+    TypedDict,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+Json = dict[str, Any]
+
+
+class Address(TypedDict):
+    """What every message from the kernel carries; `epoch` is random per host life."""
+
+    session: str | None
+    generation: int
+    epoch: str
+
+
+class BlobRef(TypedDict):
+    """Bytes by reference; they come in `Blob` messages when the page asks."""
+
+    sha256: str
+    size: int
+    mimeType: str
+
+
+class Append(TypedDict):
+    """Text added at the end of a markdown part's `text` or a terminal part's `output`."""
+
+    op: Literal["append"]
+    id: str
+    part: int
+    text: str
+
+
+class Put(TypedDict):
+    """Insert or replace an item; `after` is the id of the item before it."""
+
+    op: Literal["put"]
+    id: str
+    item: Json
+    after: str | None
+
+
+class Set(TypedDict):
+    """Fields of an item or of one of its parts; `part` = length of the list adds a part."""
+
+    op: Literal["set"]
+    id: str
+    part: NotRequired[int]
+    fields: Json
+
+
+class Drop(TypedDict):
+    """Take an item out."""
+
+    op: Literal["drop"]
+    id: str
+
+
+Groups = TypedDict("Groups", {"op": Literal["groups"], "from": int, "groups": list[Json]})
+
+
+class GroupAdd(TypedDict):
+    """Appended to the lists of a group."""
+
+    op: Literal["group-add"]
+    id: str
+    itemIds: list[str]
+    attachments: list[str]
+
+
+Turns = TypedDict("Turns", {"op": Literal["turns"], "from": int, "turns": list[Json]})
+
+
+class MetaOp(TypedDict):
+    """Fields of `Meta`."""
+
+    op: Literal["meta"]
+    fields: Json
+
+
+class MetadataOp(TypedDict):
+    """Keys of `Meta.metadata`."""
+
+    op: Literal["metadata"]
+    fields: Json
+
+
+class AttachmentsOp(TypedDict):
+    """Keys of `Meta.attachments`."""
+
+    op: Literal["attachments"]
+    states: Json
+
+
+QuestionsOp = TypedDict(
+    "QuestionsOp",
+    {
+        "op": Literal["questions"],
+        "skip": int,
+        "from": int,
+        "entries": list[Json],
+        "hiddenCount": int,
+    },
+)
+
+Op = (
+    Append
+    | Put
+    | Set
+    | Drop
+    | Groups
+    | GroupAdd
+    | Turns
+    | MetaOp
+    | MetadataOp
+    | AttachmentsOp
+    | QuestionsOp
+)
+
+
+class Meta(TypedDict):
+    """All that is not an item: the chat's state and the session's metadata."""
+
+    status: str
+    phase: str
+    title: str
+    name: str
+    sessionKey: str | None
+    cwd: str
+    readOnly: bool
+    agent: Json
+    capabilities: Json
+    authMethods: list[Json]
+    error: Json | None
+    queue: list[Json]
+    runningSince: float | None
+    draft: str
+    policy: str
+    metadata: Json
+    streamingSegments: list[str]
+    attachments: Json
+    questions: Json
+
+
+class View(TypedDict):
+    """A whole view, or a piece of one: `meta` and `turns` are in the first piece only."""
+
+    items: list[Json]
+    groups: list[Json]
+    turns: NotRequired[list[Json]]
+    meta: NotRequired[Meta]
+
+
+class Piece(TypedDict):
+    """A piece of a snapshot: it stands before the piece that came before it."""
+
+    view: View
+    appends: list[Append]
+
+
+Snapshot = TypedDict(
+    "Snapshot",
+    {
+        "session": str | None,
+        "generation": int,
+        "epoch": str,
+        "kind": Literal["snapshot"],
+        "version": int,
+        "for": str,
+        "piece": int,
+        "pieces": int,
+        "view": View,
+        "appends": list[Append],
+    },
+)
+
+
+class Ops(Address):
+    """Turns the view of `version` - 1 into that of `version`."""
+
+    kind: Literal["ops"]
+    version: int
+    ops: list[Op]
+
+
+class ReplyOk(Address):
+    """The answer to the page message of that `id`."""
+
+    kind: Literal["reply"]
+    id: str
+    ok: Literal[True]
+    result: Any
+
+
+class ReplyError(Address):
+    """The refusal of the page message of that `id`: `error` is `{message, hint}`."""
+
+    kind: Literal["reply"]
+    id: str
+    ok: Literal[False]
+    error: Json
+
+
+class Blob(Address):
+    """Bytes of a blob from `offset` on, in the first buffer."""
+
+    kind: Literal["blob"]
+    sha256: str
+    mimeType: str
+    size: int
+    offset: int
+
+
+FROM_KERNEL = (Snapshot, Ops, ReplyOk, ReplyError, Blob)
+
+
+class FromPageBase(TypedDict):
+    """What every message from the page carries: what it shows, and its own random name."""
+
+    session: str | None
+    generation: int
+    epoch: str | None
+    view: str
+    id: NotRequired[str]
+
+
+class Resync(TypedDict):
+    """Send me a snapshot."""
+
+    kind: Literal["resync"]
+
+
+class Send(TypedDict):
+    """A prompt. With `queue` false it is refused while another one runs."""
+
+    kind: Literal["send"]
+    text: str
+    queue: NotRequired[bool]
+
+
+class Cancel(TypedDict):
+    """Stop."""
+
+    kind: Literal["cancel"]
+
+
+class Answer(TypedDict):
+    """A click on a permission card; `optionId` null cancels the request."""
+
+    kind: Literal["answer"]
+    requestId: str | int
+    itemId: str
+    optionId: str | None
+    remember: NotRequired[bool]
+
+
+class Ack(TypedDict):
+    """Somebody can see these requests: clicks can arrive."""
+
+    kind: Literal["ack"]
+    requestIds: list[str | int]
+
+
+class Draft(TypedDict):
+    """What stands in the composer."""
+
+    kind: Literal["draft"]
+    text: str
+
+
+class Queue(TypedDict):
+    """What to do with a queued prompt; `edit` needs `text`."""
+
+    kind: Literal["queue"]
+    action: Literal["edit", "remove", "send-now"]
+    promptId: str
+    text: NotRequired[str]
+
+
+class SetMode(TypedDict):
+    """Choose a session mode."""
+
+    kind: Literal["set-mode"]
+    modeId: str
+
+
+class SetOption(TypedDict):
+    """Choose a value of a session configuration option."""
+
+    kind: Literal["set-option"]
+    optionId: str
+    value: Any
+
+
+class Restart(TypedDict):
+    """Start the agent anew."""
+
+    kind: Literal["restart"]
+
+
+class Retry(TypedDict):
+    """Try again what failed."""
+
+    kind: Literal["retry"]
+
+
+class DismissError(TypedDict):
+    """Take the error banner away."""
+
+    kind: Literal["dismiss-error"]
+
+
+class FetchBlob(TypedDict):
+    """Send me these bytes."""
+
+    kind: Literal["fetch-blob"]
+    sha256: str
+
+
+FROM_PAGE = (
+    Resync,
+    Send,
+    Cancel,
+    Answer,
+    Ack,
+    Draft,
+    Queue,
+    SetMode,
+    SetOption,
+    Restart,
+    Retry,
+    DismissError,
+    FetchBlob,
+)
+
+
+class BadMessage(ValueError):
+    """A page message that is none of the protocol's; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageMessage:
+    """A checked message: `body` holds `kind` and the fields of that kind, nothing else."""
+
+    kind: str
+    body: Json
+    session: str | None
+    generation: int
+    epoch: str | None
+    view: str
+    id: str | None
+
+
+def read(content: object) -> PageMessage:
+    """
+    Check a message from a page.
+
+    Raises: `BadMessage` when it is of no known kind or a field has a wrong type.
+    """
+    if not isinstance(content, dict):
+        raise BadMessage("not an object")
+    kind = content.get("kind")
+    shape = _shapes().get(kind) if isinstance(kind, str) else None
+    if shape is None:
+        raise BadMessage("unknown kind")
+    base = _fields(content, FromPageBase)
+    return PageMessage(
+        kind=str(kind),
+        body=_fields(content, shape),
+        session=base["session"],
+        generation=base["generation"],
+        epoch=base["epoch"],
+        view=base["view"],
+        id=base.get("id"),
+    )
+
+
+@cache
+def _shapes() -> dict[object, type]:
+    return {get_args(get_type_hints(shape)["kind"])[0]: shape for shape in FROM_PAGE}
+
+
+@cache
+def _hints(shape: type) -> dict[str, Any]:
+    return get_type_hints(shape, include_extras=True)
+
+
+def _fields(content: Json, shape: type) -> Json:
+    found: Json = {}
+    for name, hint in _hints(shape).items():
+        optional = get_origin(hint) is NotRequired
+        if name not in content:
+            if optional:
+                continue
+            raise BadMessage(f"{name} is missing")
+        expected = get_args(hint)[0] if optional else hint
+        if not _fits(content[name], expected):
+            raise BadMessage(f"{name} has a wrong type")
+        found[name] = _valid_text(content[name])
+    return found
+
+
+def _valid_text(value: Any) -> Any:
+    """The value with lone surrogates, which JSON can carry and UTF-8 cannot, replaced in strings."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Whether a JSON value is of that type; only the forms that page messages use."""
+    origin = get_origin(hint)
+    if hint is Any:
+        return True
+    if origin is Literal:
+        return value in get_args(hint)
+    if origin in {Union, types.UnionType}:
+        return any(_fits(value, one) for one in get_args(hint))
+    if origin is list:
+        return isinstance(value, list) and all(_fits(one, get_args(hint)[0]) for one in value)
+    if origin is dict or is_typeddict(hint):
+        return isinstance(value, dict)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, hint)
