@@ -27,6 +27,11 @@ interface Incoming { bytes: Uint8Array<ArrayBuffer>; received: number; mimeType:
 /** What a saved notebook has of a chat: the trait `saved` as JSON. */
 interface Saved { schema: number; view: View }
 
+/** Not `crypto.randomUUID`: that is there in secure contexts only, and a server may be reached by plain http. */
+function randomName(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 export class Wire {
   readonly data = new TimelineStore();
   readonly connection: Signal<Connection> = signal("connecting");
@@ -34,7 +39,7 @@ export class Wire {
   readonly draft = signal("");
   readonly height: Signal<string>;
   readonly theme: Signal<string>;
-  private readonly name = crypto.randomUUID();
+  private readonly name = randomName();
   private session: string | null = null;
   private generation = 0;
   private epoch: string | null = null;
@@ -300,11 +305,11 @@ export class Wire {
   /** Asks once; bytes that another page asked for arrive here too and are kept. */
   private async blob(sha256: string): Promise<Blob> {
     if (!this.blobs.has(sha256)) {
-      const slot = this.slot(sha256);
+      this.slot(sha256);
       try {
         await this.request({ kind: "fetch-blob", sha256 });
       } catch (error) {
-        if (this.blobs.get(sha256) === slot) this.blobs.delete(sha256);
+        this.blobs.delete(sha256);
         throw error;
       }
     }
