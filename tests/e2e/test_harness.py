@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import OpenNotebook
+from tests.e2e.fixtures import OpenNotebook
 
 pytestmark = pytest.mark.e2e
 
