@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-_EMPTY: Mapping[str, str] = MappingProxyType({})
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class AgentSpec:
     name: str
     command: str = ""
     args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default=_EMPTY, hash=False)
+    env: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     cwd: str | None = None
     title: str | None = None
     install: str | None = None
