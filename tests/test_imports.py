@@ -48,6 +48,7 @@ FOREIGN = {
     "nest_asyncio": {"host.blocking"},
     "pandas": {"views.frame", "kernel"},
     "PIL": {"host", "widget"},
+    "platformdirs": {"agents"},
     "polars": {"views.frame", "kernel"},
     "pydantic_core": {"wire"},
     "traitlets": {"widget", "magics"},
