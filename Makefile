@@ -5,6 +5,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 PY := .venv/.ready
 JS := js/node_modules/.package-lock.json
+KERNELS := .venv/ipykernel/.ready
 BUNDLE := acp_notebook/widget/static
 PYTEST := $(BIN)/python -m pytest
 
@@ -31,7 +32,11 @@ $(JS): js/package.json js/package-lock.json
 	cd js && npm ci --no-audit --no-fund --loglevel=error >/dev/null
 	@touch $@
 
-setup: $(PY) $(JS)
+$(KERNELS): $(PY) scripts/kernels.sh
+	scripts/kernels.sh $(BIN)/python $(@D) 6.31.0 7.3.0
+	@touch $@
+
+setup: $(PY) $(JS) $(KERNELS)
 	@scripts/chromium.sh >/dev/null
 
 # --- daily work

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,24 @@ from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 
 from tests.source import REPOSITORY
+
+# Versions of ipykernel beside the environment's own, put there by scripts/kernels.sh.
+OTHER_IPYKERNELS = Path(sys.prefix) / "ipykernel"
+
+
+def python_path(ipykernel: str | None) -> str:
+    """
+    The PYTHONPATH of a kernel: the repository, and before it the ipykernel of that version.
+
+    Raises:
+        FileNotFoundError: that version was not set up.
+    """
+    if ipykernel is None:
+        return str(REPOSITORY)
+    folder = OTHER_IPYKERNELS / ipykernel
+    if not folder.is_dir():
+        raise FileNotFoundError(f"ipykernel {ipykernel} is not set up; run: make setup")
+    return os.pathsep.join([str(folder), str(REPOSITORY)])
 
 
 class CellError(Exception):
@@ -52,13 +71,18 @@ class Kernel:
 
 
 @contextlib.contextmanager
-def kernel(cwd: Path) -> Iterator[Kernel]:
-    """A kernel of this very environment in that folder, shut down at the end."""
+def kernel(cwd: Path, *, ipykernel: str | None = None) -> Iterator[Kernel]:
+    """
+    A kernel of this very environment in that folder, shut down at the end.
+
+    `ipykernel` names another version than the environment's.
+    """
     manager = KernelManager()
     manager.kernel_spec_manager.kernel_dirs = []  # so that "python3" is this Python
     manager.start_kernel(
         cwd=str(cwd),
-        env=os.environ | {"PYTHONPATH": str(REPOSITORY), "IPYTHONDIR": str(cwd / ".ipython")},
+        env=os.environ
+        | {"PYTHONPATH": python_path(ipykernel), "IPYTHONDIR": str(cwd / ".ipython")},
     )
     client = manager.client()
     try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Protocol
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -67,7 +68,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
-OpenNotebook = Callable[[list[str]], Notebook]
+class OpenNotebook(Protocol):
+    """What the fixture `open_notebook` gives."""
+
+    def __call__(self, cells: list[str], *, kernel: str = "python3") -> Notebook: ...
 
 
 @pytest.fixture
@@ -77,6 +81,7 @@ def open_notebook(
     """
     Open a new notebook with these code cells, in a fresh browser profile, light, its kernel idle.
 
+    `kernel` is "python3" for the environment's own, or the version of another ipykernel.
     Kernels are shut down after the test. When it failed, a picture of each page, what its console
     said and the server's log are kept in `screenshots/failed/`.
     """
@@ -85,9 +90,9 @@ def open_notebook(
     contexts = []
     SCREENSHOTS.mkdir(exist_ok=True)
 
-    def open_one(cells: list[str]) -> Notebook:
+    def open_one(cells: list[str], *, kernel: str = "python3") -> Notebook:
         path = f"{name}-{len(opened)}/notebook.ipynb"
-        lab.write_notebook(path, cells)
+        lab.write_notebook(path, cells, kernel)
         context = browser.new_context(viewport={"width": 1280, "height": 960})
         contexts.append(context)
         notebook = Notebook(lab, context, path)

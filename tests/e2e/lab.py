@@ -15,7 +15,8 @@ from urllib.parse import quote
 
 import nbformat
 
-REPOSITORY = Path(__file__).parents[2]
+from tests.kernels import OTHER_IPYKERNELS, python_path
+from tests.source import REPOSITORY
 
 
 class LabServer:
@@ -40,6 +41,7 @@ class LabServer:
             "IPYTHONDIR": str(folder / "ipython"),
             "PYTHONPATH": str(REPOSITORY),
         }
+        self._write_kernel_specs(folder / "data" / "kernels")
         command = [
             *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
             *("--ServerApp.ip=127.0.0.1", "--ServerApp.port=0"),
@@ -54,6 +56,20 @@ class LabServer:
                 command, cwd=self.root, env=environment, stdout=log, stderr=log
             )
         self.url = self._wait_for_url(runtime)
+
+    @staticmethod
+    def _write_kernel_specs(folder: Path) -> None:
+        """Offer each other ipykernel as a kernel of its own, named by its version."""
+        command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        for version in sorted(found.name for found in OTHER_IPYKERNELS.glob("*.*.[0-9]")):
+            spec = {
+                "argv": command,
+                "display_name": f"ipykernel {version}",
+                "language": "python",
+                "env": {"PYTHONPATH": python_path(version)},
+            }
+            (folder / version).mkdir(parents=True)
+            (folder / version / "kernel.json").write_text(json.dumps(spec))
 
     def _wait_for_url(self, runtime: Path) -> str:
         deadline = time.monotonic() + 120
@@ -77,10 +93,10 @@ class LabServer:
             body = response.read()
         return json.loads(body) if body else None
 
-    def write_notebook(self, path: str, cells: list[str]) -> Path:
+    def write_notebook(self, path: str, cells: list[str], kernel: str = "python3") -> Path:
         """Put a notebook with these code cells below the server's root."""
         notebook = nbformat.v4.new_notebook(
-            metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+            metadata={"kernelspec": {"name": kernel, "display_name": kernel}}
         )
         # The front end names cells by itself only when it saves; ids of our own keep files alike.
         notebook.cells = [

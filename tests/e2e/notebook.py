@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from tests.e2e.lab import REPOSITORY, LabServer
+from tests.e2e.lab import LabServer
+from tests.source import REPOSITORY
 
 SCREENSHOTS = REPOSITORY / "screenshots"
 WIDGET = ".acp-chat"

@@ -48,6 +48,14 @@ def test_a_widget_is_shown_clicked_and_found_again(open_notebook: OpenNotebook) 
     assert [] == notebook.page_errors
 
 
+@pytest.mark.parametrize("version", ["6.31.0", "7.3.0"])
+def test_other_ipykernels_can_be_chosen(open_notebook: OpenNotebook, version: str) -> None:
+    """A notebook runs on the ipykernel that was asked for."""
+    notebook = open_notebook(["import ipykernel; ipykernel.__version__"], kernel=version)
+    notebook.run(0)
+    assert version in notebook.output(0).inner_text()
+
+
 def test_a_running_cell_is_seen_and_interrupted(open_notebook: OpenNotebook) -> None:
     """The harness sees a running cell, interrupts it, and finds a restarted kernel empty."""
     notebook = open_notebook(["import threading; threading.Event().wait()", "'threading' in dir()"])
