@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from tests.source import REPOSITORY
 
 MAX_LINES = 400
+TEXTS = ("*.md", "Makefile", ".ci/run", "pyproject.toml", "scripts/*", "docs/*", "tests/**/*.py")
+MACHINE = re.compile(r"/work/(?:main|shared)\b|/root/(?:\w|\.)")
 SOURCES = ("acp_notebook/**/*.py", "js/src/**/*.ts", "js/src/**/*.tsx", "scripts/*")
 
 
@@ -42,3 +45,9 @@ def test_every_test_states_its_fact() -> None:
             if is_test and not ast.get_docstring(node):
                 silent.append(f"{name}:{node.lineno} {node.name}")
     assert [] == silent
+
+
+def test_no_file_names_the_machine_it_was_written_on() -> None:
+    """No source, script or page names a folder of somebody's machine."""
+    names = files(*SOURCES, *TEXTS)
+    assert [] == [name for name in names if MACHINE.search("\n".join(lines(name)))]
