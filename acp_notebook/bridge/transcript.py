@@ -1,0 +1,170 @@
+"""
+OpenClaw's transcript records as ordinary session updates. Pure.
+
+This is what a session is replayed from when the ledger does not have all of it. It maps what is
+recorded and infers nothing: user and assistant text, thinking, tool calls with their recorded
+arguments and results; no tool card out of prose, no file without a recorded input, no plan, no
+permission. The updates are those that the bridge sends live for the same run, but for the
+boundaries of text chunks. A record of another shape is left out.
+
+The shapes are those of the gateway's `sessions.get` (2026.6.11): `role` user (`content` a text or
+blocks, `idempotencyKey` `<run id>:user`), assistant (blocks `text`, `thinking`, `toolCall`),
+toolResult (`toolCallId`, `toolName`, `content`, `details`, `isError`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from acp_notebook.bridge.mapping import text_chunk, tool_start, tool_update
+from acp_notebook.bridge.media import MediaLines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+# What the bridge itself puts before a prompt (mapping.with_cwd); it is no word of the user's.
+_CWD_LINE = re.compile(r"\[Working directory: [^\n]*\]\n\n")
+
+
+def transcript_updates(
+    records: Iterable[Any],
+    *,
+    link: Callable[[str], dict[str, Any] | None] | None = None,
+    ended: bool = True,
+) -> list[dict[str, Any]]:
+    """
+    Return the updates that a transcript stands for, in its order.
+
+    A tool call without a result gets a closing update when its run is over: before the next
+    prompt, and at the end unless `ended` is False because the last run still goes on. `link`
+    makes a `resource_link` of what a `MEDIA:` line names; without it such a line stays text.
+    """
+    mapped = _Mapping(link)
+    for record in records:
+        if isinstance(record, dict):
+            mapped.record(record)
+    if ended:
+        mapped.close_calls()
+    return mapped.updates
+
+
+def after_prompt(records: Iterable[Any], run_id: str) -> list[dict[str, Any]] | None:
+    """Return what was recorded between a run's prompt and the next one; None without the prompt."""
+    found: list[dict[str, Any]] | None = None
+    for record in records:
+        if not isinstance(record, dict):
+            continue
+        if record.get("role") == "user":
+            if found is not None:
+                break
+            if record.get("idempotencyKey") == f"{run_id}:user":
+                found = []
+        elif found is not None:
+            found.append(record)
+    return found
+
+
+class _Mapping:
+    """The updates so far, and the tool calls without a result."""
+
+    def __init__(self, link: Callable[[str], dict[str, Any] | None] | None) -> None:
+        self.updates: list[dict[str, Any]] = []
+        self._link = link
+        self._seen: set[str] = set()
+        self._open: dict[str, list[dict[str, Any]] | None] = {}
+
+    def record(self, record: dict[str, Any]) -> None:
+        role = record.get("role")
+        if role == "user":
+            self.close_calls()
+            self._user(record.get("content"))
+        elif role == "assistant":
+            self._assistant(record.get("content"))
+        elif role == "toolResult":
+            self._result(record)
+
+    def close_calls(self) -> None:
+        self.updates.extend(tool_update(call_id, "failed", None) for call_id in self._open)
+        self._open.clear()
+
+    def _user(self, content: Any) -> None:
+        first = True
+        for block in _blocks(content):
+            content_block = _plain(block)
+            if content_block is None:
+                continue
+            if first and content_block["type"] == "text":
+                content_block["text"] = _CWD_LINE.sub("", content_block["text"], count=1)
+            first = False
+            self._chunk("user_message_chunk", content_block)
+
+    def _assistant(self, content: Any) -> None:
+        for block in _blocks(content):
+            kind = block.get("type")
+            if kind == "toolCall":
+                self._call(block)
+            elif kind == "thinking":
+                thinking = block.get("thinking")
+                if isinstance(thinking, str) and thinking:
+                    self.updates.append(text_chunk("agent_thought_chunk", thinking))
+            else:
+                self._message(_plain(block))
+
+    def _message(self, block: dict[str, Any] | None) -> None:
+        if block is None:
+            return
+        if self._link is None or block["type"] != "text":
+            self._chunk("agent_message_chunk", block)
+            return
+        lines = MediaLines(self._link)
+        for piece in (*lines.feed(block["text"]), *lines.end()):
+            content = {"type": "text", "text": piece} if isinstance(piece, str) else piece
+            self._chunk("agent_message_chunk", content)
+
+    def _chunk(self, kind: str, content: dict[str, Any]) -> None:
+        if content.get("text") != "":
+            self.updates.append({"sessionUpdate": kind, "content": content})
+
+    def _call(self, block: dict[str, Any]) -> None:
+        call_id, name = block.get("id"), block.get("name")
+        if not isinstance(call_id, str) or not call_id or call_id in self._seen:
+            return
+        start = tool_start(call_id, _name(name), block.get("arguments"))
+        self._seen.add(call_id)
+        self._open[call_id] = start.get("locations")
+        self.updates.append(start)
+
+    def _result(self, record: dict[str, Any]) -> None:
+        call_id = record.get("toolCallId")
+        if not isinstance(call_id, str) or not call_id:
+            return
+        if call_id not in self._seen:
+            self._call({"id": call_id, "name": record.get("toolName")})
+        output = {key: record[key] for key in ("content", "details") if key in record}
+        status = "failed" if record.get("isError") is True else "completed"
+        self.updates.append(
+            tool_update(call_id, status, output or None, self._open.pop(call_id, None))
+        )
+
+
+def _blocks(content: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(content, str):
+        yield {"type": "text", "text": content}
+    elif isinstance(content, list):
+        yield from (block for block in content if isinstance(block, dict))
+
+
+def _plain(block: dict[str, Any]) -> dict[str, Any] | None:
+    """The block as ACP content when it is text or an image with its data."""
+    kind, text = block.get("type"), block.get("text")
+    if kind == "text" and isinstance(text, str):
+        return {"type": "text", "text": text}
+    data, mime_type = block.get("data"), block.get("mimeType")
+    if kind == "image" and isinstance(data, str) and data and isinstance(mime_type, str):
+        return {"type": "image", "data": data, "mimeType": mime_type}
+    return None
+
+
+def _name(name: Any) -> str | None:
+    return name if isinstance(name, str) else None
