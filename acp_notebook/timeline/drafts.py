@@ -1,0 +1,379 @@
+"""
+The growing side of items and turns: what the reducer writes, one object an item.
+
+A draft knows its place, its turn and the item that it last became; `freeze` makes the next one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from acp_notebook.timeline.items import (
+    FINAL,
+    MessageSegment,
+    Notice,
+    Permission,
+    Plan,
+    Thought,
+    ToolCall,
+)
+from acp_notebook.timeline.parts import ExitStatus, Markdown, Terminal
+from acp_notebook.timeline.text import TextBuffer
+from acp_notebook.timeline.turns import Turn, TurnAgent, TurnError, Usage
+
+if TYPE_CHECKING:
+    from codecs import IncrementalDecoder
+
+    from acp_notebook.timeline.items import Item, Location, PermissionOption, PlanEntry
+    from acp_notebook.timeline.parts import Part
+
+
+class GrowingText(TextBuffer):
+    """The growing side of a `Markdown` part."""
+
+    __slots__ = ("_part",)
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self._part: Markdown | None = None
+        if text:
+            self.append(text)
+
+    def part(self) -> Markdown:
+        """Return the part as it is now; the same object while nothing was added."""
+        body = self.text()
+        part = self._part
+        if part is None or part.body is not body:
+            part = self._part = Markdown(body)
+        return part
+
+
+class TerminalDraft:
+    """The growing side of a terminal, shown by any number of cards."""
+
+    __slots__ = ("_part", "buffer", "cards", "decoder", "exit_status", "terminal_id", "truncated")
+
+    def __init__(self, terminal_id: str) -> None:
+        self.terminal_id = terminal_id
+        self.buffer = TextBuffer()
+        self.decoder: IncrementalDecoder | None = None
+        self.exit_status: ExitStatus | None = None
+        self.truncated = False
+        self.cards: dict[str, ToolDraft] = {}
+        self._part: Terminal | None = None
+
+    def part(self) -> Terminal:
+        """Return the part as it is now; the same object while nothing has changed."""
+        body = self.buffer.text()
+        part = self._part
+        if (
+            part is None
+            or part.body is not body
+            or part.exit_status is not self.exit_status
+            or part.truncated is not self.truncated
+        ):
+            part = self._part = Terminal(self.terminal_id, body, self.exit_status, self.truncated)
+        return part
+
+
+def frozen_parts(pieces: list[Any]) -> tuple[Part, ...]:
+    """Return the parts as they are now."""
+    return tuple(
+        [
+            piece.part() if isinstance(piece, GrowingText | TerminalDraft) else piece
+            for piece in pieces
+        ]
+    )
+
+
+class Draft:
+    """What the drafts of all kinds know."""
+
+    __slots__ = ("historical", "id", "item", "position", "stale", "turn")
+
+    def __init__(self, id_: str, *, historical: bool) -> None:
+        self.id = id_
+        self.historical = historical
+        self.position = -1
+        self.stale = False
+        self.turn: TurnDraft
+        self.item: Item
+
+    def freeze(self) -> Item:
+        """Return the item as it is now."""
+        raise NotImplementedError
+
+
+Role = Literal["user", "assistant", "thought"]
+
+
+class SegmentDraft(Draft):
+    """A message segment or a thought."""
+
+    __slots__ = (
+        "attachments",
+        "closed",
+        "evidence",
+        "failed",
+        "index",
+        "message_id",
+        "optimistic",
+        "parts",
+        "role",
+        "supplement",
+    )
+
+    def __init__(
+        self, id_: str, role: Role, message_id: str | None, index: int, *, historical: bool
+    ) -> None:
+        super().__init__(id_, historical=historical)
+        self.role: Role = role
+        self.message_id = message_id
+        self.index = index
+        self.parts: list[Any] = []
+        self.attachments = 0
+        self.closed = False
+        self.optimistic = False
+        self.failed = False
+        self.supplement: str | None = None
+        self.evidence: str | None = None
+
+    def freeze(self) -> Item:
+        """Return the item as it is now."""
+        parts = frozen_parts(self.parts)
+        if self.role == "thought":
+            return Thought(self.id, self.message_id, self.index, parts, self.historical)
+        return MessageSegment(
+            self.id,
+            self.role,
+            self.message_id,
+            self.index,
+            parts,
+            self.optimistic,
+            self.failed,
+            self.supplement,
+            self.historical,
+        )
+
+
+class ToolDraft(Draft):
+    """A tool call."""
+
+    __slots__ = (
+        "agent_status",
+        "attachments",
+        "ended_at",
+        "error",
+        "held",
+        "locations",
+        "name",
+        "no_result",
+        "parent",
+        "parts",
+        "raw_input",
+        "raw_output",
+        "rejected",
+        "started_at",
+        "status",
+        "title",
+        "tool_call_id",
+        "tool_kind",
+    )
+
+    def __init__(self, id_: str, tool_call_id: str, at: float | None, *, historical: bool) -> None:
+        super().__init__(id_, historical=historical)
+        self.tool_call_id = tool_call_id
+        self.title = tool_call_id
+        self.name: str | None = None
+        self.tool_kind: str | None = None
+        self.status = "pending"
+        self.agent_status: str | None = None
+        self.raw_input: Any = None
+        self.raw_output: Any = None
+        self.parts: list[Any] = []
+        self.locations: tuple[Location, ...] = ()
+        self.error: str | None = None
+        self.parent: str | None = None
+        self.started_at = at
+        self.ended_at: float | None = None
+        self.no_result = False
+        self.rejected = False
+        self.held = False
+        self.attachments = 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether the agent or the client has closed it."""
+        return self.status in FINAL or self.no_result
+
+    def freeze(self) -> Item:
+        """Return the item as it is now."""
+        return ToolCall(
+            self.id,
+            self.tool_call_id,
+            self.title,
+            self.name,
+            self.tool_kind,
+            self.status,
+            self.agent_status,
+            self.raw_input,
+            self.raw_output,
+            frozen_parts(self.parts),
+            self.locations,
+            self.error,
+            self.parent,
+            self.started_at,
+            self.ended_at,
+            self.no_result,
+            self.historical,
+        )
+
+
+class PermissionDraft(Draft):
+    """A permission request."""
+
+    __slots__ = (
+        "call",
+        "decided_by",
+        "locations",
+        "options",
+        "parts",
+        "raw_input",
+        "request_id",
+        "selected",
+        "status",
+        "title",
+        "tool_call_id",
+    )
+
+    def __init__(self, id_: str, request_id: Any, title: str, *, historical: bool) -> None:
+        super().__init__(id_, historical=historical)
+        self.request_id = request_id
+        self.title = title
+        self.call: ToolDraft | None = None
+        self.tool_call_id: str | None = None
+        self.options: tuple[PermissionOption, ...] = ()
+        self.status: Literal["pending", "selected", "cancelled"] = "pending"
+        self.selected: str | None = None
+        self.decided_by: str | None = None
+        self.raw_input: Any = None
+        self.locations: tuple[Location, ...] = ()
+        self.parts: tuple[Part, ...] = ()
+
+    def freeze(self) -> Item:
+        """Return the item as it is now."""
+        return Permission(
+            self.id,
+            self.request_id,
+            self.tool_call_id,
+            self.title,
+            self.options,
+            self.status,
+            self.selected,
+            self.decided_by,
+            self.raw_input,
+            self.locations,
+            self.parts,
+            self.historical,
+        )
+
+
+class PlanDraft(Draft):
+    """A plan."""
+
+    __slots__ = ("entries", "markdown", "plan_id", "uri")
+
+    def __init__(self, id_: str, plan_id: str | None, *, historical: bool) -> None:
+        super().__init__(id_, historical=historical)
+        self.plan_id = plan_id
+        self.entries: tuple[PlanEntry, ...] = ()
+        self.markdown: str | None = None
+        self.uri: str | None = None
+
+    def freeze(self) -> Item:
+        """Return the item as it is now."""
+        return Plan(self.id, self.plan_id, self.entries, self.markdown, self.uri, self.historical)
+
+
+class NoticeDraft(Draft):
+    """A notice, or a compaction with its growing summary."""
+
+    __slots__ = ("level", "source", "text")
+
+    def __init__(self, id_: str, level: str, text: str, source: str, *, historical: bool) -> None:
+        super().__init__(id_, historical=historical)
+        self.level = level
+        self.text = text
+        self.source = source
+
+    def freeze(self) -> Item:
+        """Return the item as it is now."""
+        return Notice(self.id, self.level, self.text, self.source, self.historical)
+
+
+class TurnDraft:
+    """A turn. Its items stand side by side: `count` of them from `start` on."""
+
+    __slots__ = (
+        "agent",
+        "attachments",
+        "begun",
+        "calls",
+        "count",
+        "ended_at",
+        "error",
+        "followers",
+        "frozen",
+        "has_agent_items",
+        "index",
+        "permissions",
+        "prompt",
+        "settled",
+        "stale",
+        "start",
+        "started_at",
+        "state",
+        "stop_reason",
+        "stopped_by_user",
+        "usage",
+    )
+
+    def __init__(self, index: int, start: int, agent: TurnAgent) -> None:
+        self.index = index
+        self.start = start
+        self.count = 0
+        self.agent = agent
+        self.prompt: SegmentDraft | None = None
+        self.begun = False
+        self.settled = False
+        self.has_agent_items = False
+        self.state: Literal["running", "idle", "failed"] = "idle"
+        self.stop_reason: str | None = None
+        self.stopped_by_user = False
+        self.error: TurnError | None = None
+        self.started_at: float | None = None
+        self.ended_at: float | None = None
+        self.usage: Usage | None = None
+        self.calls: dict[str, ToolDraft] = {}
+        self.permissions: dict[str, PermissionDraft] = {}
+        self.attachments: dict[str, tuple[str | None, dict[str, Any]]] = {}
+        self.followers: list[TurnDraft] = []
+        self.stale = False
+        self.frozen: Turn
+
+    def freeze(self, items: tuple[Item, ...]) -> Turn:
+        """Return the turn as it is now, with these items."""
+        return Turn(
+            self.index,
+            self.prompt.id if self.prompt else None,
+            self.state,
+            self.stop_reason,
+            self.stopped_by_user,
+            self.error,
+            self.started_at,
+            self.ended_at,
+            self.usage,
+            self.agent,
+            items,
+            {ref_id: state for ref_id, (_, state) in self.attachments.items()},
+        )

@@ -1,0 +1,215 @@
+"""
+Display groups, derived by walking the items in order; nothing is stored.
+
+A turn is at most one user group and one assistant turn. Attachments are lifted out of messages,
+thoughts and tool output into one ordered list a group, to be shown after all prose and process
+items and before file activity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from acp_notebook.timeline.items import MessageSegment, Thought, ToolCall
+from acp_notebook.timeline.parts import Attachment, Image
+
+if TYPE_CHECKING:
+    from acp_notebook.timeline.items import Item
+    from acp_notebook.timeline.snapshot import TimelineSnapshot
+    from acp_notebook.timeline.turns import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class UserGroup:
+    """What the user said in one turn: prose first, then attachments."""
+
+    kind: ClassVar[Literal["user"]] = "user"
+    id: str
+    turn: int
+    items: tuple[MessageSegment, ...]
+    attachments: tuple[Attachment, ...]
+
+    @property
+    def item_ids(self) -> tuple[str, ...]:
+        """The ids of its items, in order."""
+        return tuple(item.id for item in self.items)
+
+    @property
+    def copy_text(self) -> str:
+        """The prose of the group."""
+        return "\n\n".join(item.text for item in self.items if item.text)
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantTurn:
+    """What the agent showed in one turn, in order, with one copy text."""
+
+    kind: ClassVar[Literal["assistant-turn"]] = "assistant-turn"
+    id: str
+    turn: int
+    items: tuple[Item, ...]
+    attachments: tuple[Attachment, ...]
+
+    @property
+    def item_ids(self) -> tuple[str, ...]:
+        """The ids of its items, in order."""
+        return tuple(item.id for item in self.items)
+
+    @property
+    def copy_text(self) -> str:
+        """
+        The agent's messages, without thoughts and tool output.
+
+        Segments that stand side by side are joined by nothing, others by a blank line.
+        """
+        return copy_text(self.items)
+
+
+Group = UserGroup | AssistantTurn
+
+
+def copy_text(items: tuple[Item, ...]) -> str:
+    """Return the text of the assistant's message segments among these items."""
+    pieces: list[str] = []
+    between = False
+    for item in items:
+        if isinstance(item, MessageSegment) and item.role == "assistant":
+            text = item.text
+            if not text:
+                continue
+            if pieces and between:
+                pieces.append("\n\n")
+            pieces.append(text)
+            between = False
+        else:
+            between = True
+    return "".join(pieces)
+
+
+def group_timeline(snapshot: TimelineSnapshot) -> tuple[Group, ...]:
+    """Return the display groups of a snapshot, in order."""
+    return tuple(group for turn in snapshot.turns for group in group_turn(turn))
+
+
+def group_turn(turn: Turn) -> tuple[Group, ...]:
+    """Return the groups of one turn: at most a user group and an assistant turn."""
+    users: list[MessageSegment] = []
+    others: list[Item] = []
+    for item in turn.items:
+        if isinstance(item, MessageSegment | Thought):
+            if item.blank:
+                continue
+            if isinstance(item, MessageSegment) and item.role == "user":
+                users.append(item)
+                continue
+        others.append(item)
+    groups: list[Group] = []
+    if users:
+        lifted = attachments_of(turn, users)
+        groups.append(UserGroup(f"group:{users[0].id}", turn.index, tuple(users), lifted))
+    if others:
+        lifted = attachments_of(turn, others)
+        groups.append(AssistantTurn(f"group:{others[0].id}", turn.index, tuple(others), lifted))
+    return tuple(groups)
+
+
+def attachments_of(turn: Turn, items: list[MessageSegment] | list[Item]) -> tuple[Attachment, ...]:
+    """
+    Return the attachments of a group, each once.
+
+    Two that resolve to the same identity collapse, native ones before supplements; a picture that
+    is shown inline suppresses the card of its identity.
+    """
+    found: list[tuple[bool, Attachment]] = []
+    inline: set[str] = set()
+    for item in items:
+        if isinstance(item, ToolCall):
+            parts = item.output_parts
+        elif isinstance(item, MessageSegment | Thought):
+            parts = item.parts
+        else:
+            continue
+        for part in parts:
+            if isinstance(part, Attachment):
+                supplement = isinstance(item, MessageSegment) and item.supplement is not None
+                found.append((supplement, part))
+            elif isinstance(part, Image) and part.source:
+                inline.add(part.source)
+    if not found:
+        return ()
+    identities = [identity(turn, part) for _, part in found]
+    native = {
+        key
+        for (supplement, _), key in zip(found, identities, strict=True)
+        if key and not supplement
+    }
+    kept: list[Attachment] = []
+    seen: set[str] = set()
+    for (supplement, part), key in zip(found, identities, strict=True):
+        if part.uri in inline or (key is not None and (key in seen or key in inline)):
+            continue
+        if supplement and key in native:
+            continue
+        if key is not None:
+            seen.add(key)
+        kept.append(part)
+    return tuple(kept)
+
+
+def identity(turn: Turn, part: Attachment) -> str | None:
+    """Return what the host found an attachment to be, None while it is not resolved."""
+    found = turn.attachments.get(part.ref_id, {}).get("identity")
+    return found if isinstance(found, str) else None
+
+
+class GroupCache:
+    """
+    `group_timeline` with a memory for one viewer.
+
+    An unchanged group is the same object in the next call, and a call costs what has changed.
+    """
+
+    def __init__(self) -> None:
+        self._chunks: tuple[tuple[Turn, ...], ...] = ()
+        self._turns: list[tuple[Turn, tuple[Group, ...]]] = []
+        self._groups: tuple[Group, ...] = ()
+
+    def groups(self, snapshot: TimelineSnapshot) -> tuple[Group, ...]:
+        """Return the display groups of a snapshot."""
+        chunks = snapshot.turns.chunks
+        known = self._turns
+        del known[len(snapshot.turns) :]
+        changed = False
+        at = 0
+        for number, chunk in enumerate(chunks):
+            if number < len(self._chunks) and chunk is self._chunks[number]:
+                at += len(chunk)
+                continue
+            for turn in chunk:
+                if at == len(known):
+                    known.append((turn, group_turn(turn)))
+                    changed = True
+                elif known[at][0] is not turn:
+                    known[at] = (turn, reused(known[at][1], group_turn(turn)))
+                    changed = True
+                at += 1
+        self._chunks = chunks
+        if changed or not known:
+            self._groups = tuple(group for _, groups in known for group in groups)
+        return self._groups
+
+
+def reused(old: tuple[Group, ...], new: tuple[Group, ...]) -> tuple[Group, ...]:
+    """Return the new groups, with the old object where nothing in it has changed."""
+    return tuple(next((known for known in old if same(known, group)), group) for group in new)
+
+
+def same(old: Group, new: Group) -> bool:
+    """Whether two groups hold the same objects."""
+    return (
+        old.kind == new.kind
+        and len(old.items) == len(new.items)
+        and all(a is b for a, b in zip(old.items, new.items, strict=True))
+        and old.attachments == new.attachments
+    )

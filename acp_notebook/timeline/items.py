@@ -1,0 +1,203 @@
+"""
+The items of a timeline: frozen, in first-seen order, told apart by `kind`.
+
+Field words are ACP's in snake_case; `to_dict` writes them in camelCase. `historical` marks what
+a replay produced. A message segment is a piece of one message that no other item interrupts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from acp_notebook.timeline.parts import Diff, Markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from acp_notebook.timeline.parts import Part
+
+FINAL = frozenset({"completed", "failed", "cancelled"})
+"""Statuses of a tool call after which nothing more is expected."""
+
+
+def text_of(parts: Iterable[Part]) -> str:
+    """Return the text of the `markdown` parts, joined by nothing."""
+    return "".join(part.text for part in parts if isinstance(part, Markdown))
+
+
+@dataclass(frozen=True, slots=True)
+class MessageSegment:
+    """A piece of a message. `optimistic`: sent by us and not yet confirmed by the agent."""
+
+    kind: ClassVar[Literal["message-segment"]] = "message-segment"
+    id: str
+    role: Literal["user", "assistant"]
+    message_id: str | None
+    segment_index: int
+    parts: tuple[Part, ...]
+    optimistic: bool = False
+    failed: bool = False
+    supplement: str | None = None
+    historical: bool = False
+
+    @property
+    def text(self) -> str:
+        """The text of the segment, without attachments."""
+        return text_of(self.parts)
+
+    @property
+    def blank(self) -> bool:
+        """Whether there is nothing to see in it."""
+        return all(isinstance(part, Markdown) and part.body.blank for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A piece of the agent's reasoning."""
+
+    kind: ClassVar[Literal["thought"]] = "thought"
+    id: str
+    message_id: str | None
+    segment_index: int
+    parts: tuple[Part, ...]
+    historical: bool = False
+
+    @property
+    def text(self) -> str:
+        """The text of the segment."""
+        return text_of(self.parts)
+
+    @property
+    def blank(self) -> bool:
+        """Whether there is nothing to see in it."""
+        return all(isinstance(part, Markdown) and part.body.blank for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A file that a tool call touches; `line` counts from 1."""
+
+    path: str
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """
+    A tool call.
+
+    `status` is what is shown; `agent_status` is a final status that the agent reported after the
+    client had closed the call. `no_result`: its turn ended and nothing was reported.
+    """
+
+    kind: ClassVar[Literal["tool-call"]] = "tool-call"
+    id: str
+    tool_call_id: str
+    title: str
+    name: str | None
+    tool_kind: str | None
+    status: str
+    agent_status: str | None
+    raw_input: Any
+    raw_output: Any
+    output_parts: tuple[Part, ...]
+    locations: tuple[Location, ...]
+    error: str | None
+    parent_tool_call_id: str | None
+    started_at: float | None
+    ended_at: float | None
+    no_result: bool = False
+    historical: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more is expected of it: a replayed or abandoned call is not open."""
+        return self.status not in FINAL and not self.no_result and not self.historical
+
+    @property
+    def text(self) -> str:
+        """The text of its output, without diffs and terminals."""
+        return text_of(self.output_parts)
+
+    @property
+    def diffs(self) -> tuple[Diff, ...]:
+        """The file changes in its output."""
+        return tuple(part for part in self.output_parts if isinstance(part, Diff))
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds from its first to its final update, None when one is not known."""
+        if self.started_at is None or self.ended_at is None:
+            return None
+        return self.ended_at - self.started_at
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionOption:
+    """One answer that the agent offers; `kind` is `allow_once`, `reject_always` and so on."""
+
+    option_id: str
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """A request for permission and its answer, with what was asked at that moment."""
+
+    kind: ClassVar[Literal["permission"]] = "permission"
+    id: str
+    request_id: Any
+    tool_call_id: str | None
+    title: str
+    options: tuple[PermissionOption, ...]
+    status: Literal["pending", "selected", "cancelled"]
+    selected_option_id: str | None
+    decided_by: str | None
+    raw_input: Any
+    locations: tuple[Location, ...]
+    parts: tuple[Part, ...]
+    historical: bool = False
+
+    @property
+    def selected(self) -> PermissionOption | None:
+        """The chosen option."""
+        return next((o for o in self.options if o.option_id == self.selected_option_id), None)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEntry:
+    """One step of a plan."""
+
+    content: str
+    priority: str | None
+    status: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The agent's plan: entries, or a Markdown text, or the uri of a file."""
+
+    kind: ClassVar[Literal["plan"]] = "plan"
+    id: str
+    plan_id: str | None
+    entries: tuple[PlanEntry, ...]
+    markdown: str | None = None
+    uri: str | None = None
+    historical: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A word to the user that is no message: an agent's notice, a compaction, a limit."""
+
+    kind: ClassVar[Literal["notice"]] = "notice"
+    id: str
+    level: str
+    text: str
+    source: str
+    historical: bool = False
+
+
+Item = MessageSegment | Thought | ToolCall | Permission | Plan | Notice

@@ -1,0 +1,50 @@
+"""Foreign JSON made safe to keep: copied, valid UTF-8, without `_meta`, of bounded depth."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+from acp_notebook.timeline.text import valid
+
+
+def plain(value: Any, depth: int = 200) -> Any:
+    """
+    Return a copy without `_meta` keys and lone surrogates.
+
+    What is deeper than `depth`, no JSON, or a number that JSON cannot write becomes None.
+    """
+    if isinstance(value, str):
+        return valid(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if not depth:
+        return None
+    if isinstance(value, dict):
+        return {
+            valid(key): plain(member, depth - 1)
+            for key, member in value.items()
+            if isinstance(key, str) and key != "_meta"
+        }
+    if isinstance(value, list | tuple):
+        return [plain(member, depth - 1) for member in value]
+    return None
+
+
+def text_or_none(value: Any) -> str | None:
+    """Return a valid text, None for anything else."""
+    return valid(value) if isinstance(value, str) else None
+
+
+def whole_number(value: Any) -> int | None:
+    """Return an integer, None for anything else; a bool is no number."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def number(value: Any) -> float | None:
+    """Return a finite number, None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if isfinite(value) else None

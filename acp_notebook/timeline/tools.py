@@ -1,0 +1,185 @@
+"""
+Tool calls (rules 10 to 12, 16).
+
+`tool_call` and `tool_call_update` are both upserts: what is left out is unchanged, and in
+protocol v1 null is left out too. A finished card is never reopened; what the client has closed
+keeps its status, and a later final word of the agent stands in `agent_status`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from acp_notebook.timeline.content import append_block, append_part, grow, tool_part
+from acp_notebook.timeline.drafts import TerminalDraft, ToolDraft
+from acp_notebook.timeline.fold import encoded
+from acp_notebook.timeline.items import FINAL, Location
+from acp_notebook.timeline.plain import plain, text_or_none, whole_number
+from acp_notebook.timeline.terminals import from_meta
+
+if TYPE_CHECKING:
+    from acp_notebook.timeline.fold import Fold
+
+
+def tool_call(fold: Fold, update: dict[str, Any]) -> None:
+    """Announce a call, or patch the one that is known."""
+    call = known_or_new(fold, update, "tool_call", announces=True)
+    if call is not None:
+        patch(fold, call, update, "tool_call")
+
+
+def tool_call_update(fold: Fold, update: dict[str, Any]) -> None:
+    """Patch a call; an unknown id makes the card."""
+    call = known_or_new(fold, update, "tool_call_update", announces=False)
+    if call is not None:
+        patch(fold, call, update, "tool_call_update")
+
+
+def tool_call_content_chunk(fold: Fold, update: dict[str, Any]) -> None:
+    """Append one piece of content (v2)."""
+    call = known_or_new(fold, update, "tool_call_content_chunk", announces=False)
+    if call is None:
+        return
+    where = "tool_call_content_chunk.content"
+    content = update.get("content")
+    if isinstance(content, dict) and content.get("type") == "content":
+        append_block(fold, call, content.get("content"), where)
+    else:
+        append_part(fold, call, tool_part(fold, call, content, where))
+
+
+def known_or_new(
+    fold: Fold, update: dict[str, Any], kind: str, *, announces: bool
+) -> ToolDraft | None:
+    """Return the call that an update is about, None when it names none or there is no room."""
+    tool_call_id = update.get("toolCallId")
+    if not isinstance(tool_call_id, str) or not tool_call_id:
+        fold.count(f"{kind}.toolCallId")
+        return None
+    call = fold.calls.get(tool_call_id)
+    if call is not None and not (
+        announces and call.finished and call.turn is not fold.current_turn()
+    ):
+        return call
+    if not fold.room():
+        return None
+    fold.close_all()
+    call = ToolDraft(
+        fold.unique(f"tool:{encoded(plain(tool_call_id))}"),
+        plain(tool_call_id),
+        fold.at,
+        historical=fold.historical,
+    )
+    fold.calls[tool_call_id] = call
+    fold.add(call)
+    call.turn.calls[call.id] = call
+    return call
+
+
+def patch(
+    fold: Fold, call: ToolDraft, update: dict[str, Any], kind: str, *, with_status: bool = True
+) -> None:
+    """Take over the fields that an update names."""
+    fold.touch(call)
+    clears = fold.version >= 2
+    for key, value in update.items():
+        if value is None and not clears:
+            continue
+        if key == "title":
+            call.title = text_or_none(value) or (call.tool_call_id if value is None else call.title)
+        elif key == "kind":
+            call.tool_kind = text_or_none(value)
+        elif key == "name":
+            call.name = text_or_none(value)
+        elif key == "status":
+            if with_status:
+                set_status(fold, call, value, kind)
+        elif key == "content":
+            if value is None or isinstance(value, list):
+                replace_content(fold, call, value or [], f"{kind}.content")
+            else:
+                fold.count(f"{kind}.content")
+        elif key == "locations":
+            call.locations = locations(fold, value or [], f"{kind}.locations")
+        elif key == "rawInput":
+            call.raw_input = plain(value, fold.limits.max_depth)
+        elif key == "rawOutput":
+            call.raw_output = plain(value, fold.limits.max_depth)
+        elif key == "error":
+            call.error = text_or_none(value) or call.error
+        elif key == "_meta" and isinstance(value, dict):
+            read_meta(fold, call, value)
+
+
+def set_status(fold: Fold, call: ToolDraft, value: Any, kind: str) -> None:
+    """Take a status of the agent, as far as the client has not closed the call."""
+    if value is None:
+        value = "pending"
+    if not isinstance(value, str):
+        fold.count(f"{kind}.status")
+        return
+    status = "cancelled" if value == "canceled" else plain(value)
+    if status not in FINAL:
+        if not call.finished:
+            call.status = status
+        return
+    if call.status == "cancelled" and call.held:
+        call.agent_status = status
+    else:
+        call.status = status
+    call.no_result = False
+    if call.ended_at is None:
+        call.ended_at = fold.at
+    call.turn.calls.pop(call.id, None)
+
+
+def locations(fold: Fold, value: Any, where: str) -> tuple[Location, ...]:
+    """Read the files that a call touches; what is no location is counted."""
+    if not isinstance(value, list):
+        fold.count(where)
+        return ()
+    kept = []
+    for member in value:
+        path = text_or_none(member.get("path")) if isinstance(member, dict) else None
+        if path is None:
+            fold.count(where)
+        else:
+            kept.append(Location(path, whole_number(member.get("line"))))
+    return tuple(kept)
+
+
+def replace_content(fold: Fold, call: ToolDraft, content: list[Any], where: str) -> None:
+    """Put this content in the place of the old; terminals that have output stay."""
+    old = call.parts
+    call.parts = []
+    call.attachments = 0
+    for member in content:
+        block = member.get("content") if isinstance(member, dict) else None
+        if isinstance(block, dict) and block.get("type") == "text" and member["type"] == "content":
+            text = block.get("text")
+            if isinstance(text, str):
+                if text:
+                    place = len(call.parts)
+                    append_part(fold, call, grow(old[place] if place < len(old) else None, text))
+                continue
+        append_part(fold, call, tool_part(fold, call, member, where))
+    kept = {id(part) for part in call.parts}
+    for part in old:
+        if isinstance(part, TerminalDraft) and id(part) not in kept:
+            if part.buffer.size:
+                call.parts.append(part)
+            else:
+                part.cards.pop(call.id, None)
+    fold.parts -= len(old)
+
+
+def read_meta(fold: Fold, call: ToolDraft, meta: dict[str, Any]) -> None:
+    """Read from `_meta` what has no field: tool name, parent call, an agent's own terminal."""
+    for holder in (meta, *(value for value in meta.values() if isinstance(value, dict))):
+        if call.name is None:
+            call.name = text_or_none(holder.get("toolName"))
+        if call.parent is None:
+            call.parent = text_or_none(
+                holder.get("parentToolUseId") or holder.get("parentToolCallId")
+            )
+    from_meta(fold, call, meta)
