@@ -165,7 +165,7 @@ class Meta(TypedDict):
 
 
 class View(TypedDict):
-    """A whole view, or a piece of one: `meta` and `turns` are in the first piece only."""
+    """A whole view, or a piece of one: `meta` is in the first piece only."""
 
     items: list[Json]
     groups: list[Json]
@@ -177,7 +177,7 @@ class Piece(TypedDict):
     """A piece of a snapshot: it stands before the piece that came before it."""
 
     view: View
-    appends: list[Append]
+    ops: list[Op]
 
 
 Snapshot = TypedDict(
@@ -192,7 +192,7 @@ Snapshot = TypedDict(
         "piece": int,
         "pieces": int,
         "view": View,
-        "appends": list[Append],
+        "ops": list[Op],
     },
 )
 

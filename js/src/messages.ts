@@ -29,10 +29,11 @@ export type Part = PartBase & (
   | { kind: "unsupported"; type: string }
 );
 
-interface ItemBase { id: string; historical?: true; supplement?: string; deferred?: Deferred }
+/** Flags are left out when false; a `set` tells both values. */
+interface ItemBase { id: string; historical?: boolean; supplement?: string | null; deferred?: Deferred }
 export interface MessageSegment extends ItemBase {
   kind: "message-segment"; role: "user" | "assistant"; messageId: string | null; segmentIndex: number;
-  parts: Part[]; optimistic?: true; failed?: true;
+  parts: Part[]; optimistic?: boolean; failed?: boolean;
 }
 export interface Thought extends ItemBase {
   kind: "thought"; messageId: string | null; segmentIndex: number; parts: Part[];
@@ -41,7 +42,7 @@ export interface Thought extends ItemBase {
 export interface ToolCall extends ItemBase {
   kind: "tool-call"; toolCallId: string; title: string; name: string | null; toolKind: string; status: string;
   agentStatus: string | null; rawInput: unknown; rawOutput: unknown; outputParts: Part[];
-  locations: { path: string; line?: number | null }[]; error: string | null; noResult?: true;
+  locations: { path: string; line?: number | null }[]; error: string | null; noResult?: boolean;
   startedAt: number | null; endedAt: number | null;
 }
 export interface PermissionOption { optionId: string; name: string; kind: string }
@@ -69,7 +70,8 @@ export interface Group {
   turnIndex: number | null;
 }
 
-export interface QueuedPrompt { id: string; text: string }
+/** `whole` is false when `text` is only the head of a very long prompt, which cannot be edited here then. */
+export interface QueuedPrompt { id: string; text: string; whole: boolean }
 export interface ChatError { title: string; message: string; detail: string; stderrTail: string; actions: string[] }
 
 /** All that is not an item: the chat's state and the session's metadata, by their names in to_dict(). */
@@ -103,12 +105,13 @@ export type Op =
   | { op: "questions"; skip: number; from: number; entries: Meta["questions"]["entries"]; hiddenCount: number }; // drop `skip` at the head, then those from index `from` on are these
 
 /**
- * A snapshot is for the page named in `for`, or for all ("*": another session is shown). It comes in `pieces`, all of one `version`, newest items first: a piece stands *before* the one that
- * came before it. `meta` and `turns` are in piece 0 only; a group cut by a piece has the same id in both. An item
- * whose text does not fit goes on with `appends` in the next piece.
+ * A snapshot is for the page named in `for`, or for all ("*": another session is shown). It comes in `pieces`, all
+ * of one `version`, newest items first: a piece stands *before* the one that came before it. `meta` is in piece 0
+ * only; a turn stands in the piece of its newest item; a group cut by a piece has the same id in both. `ops` are
+ * applied when the piece is there: they bring what did not fit into its items, or those of a newer piece.
  */
 export type FromKernel =
-  | (Address & { kind: "snapshot"; version: number; for: string; piece: number; pieces: number; view: Pick<View, "items" | "groups"> & Partial<View>; appends: Append[] })
+  | (Address & { kind: "snapshot"; version: number; for: string; piece: number; pieces: number; view: Pick<View, "items" | "groups"> & Partial<View>; ops: Op[] })
   | (Address & { kind: "ops"; version: number; ops: Op[] })
   | (Address & { kind: "reply"; id: string; ok: true; result: unknown })
   | (Address & { kind: "reply"; id: string; ok: false; error: { message: string; hint: string | null } })

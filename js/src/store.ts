@@ -160,21 +160,23 @@ export class TimelineStore {
   }
 
   /** Shows those pieces and nothing else; `pieces` as they came, newest first. */
-  replace(pieces: readonly { view: Piece; appends: readonly Append[] }[]): void {
+  replace(pieces: readonly { view: Piece; ops: readonly Op[] }[]): void {
     batch(() => {
       this.ids = [];
       this.groupIds.value = [];
-      for (const { view, appends } of pieces) this.prepend(view, appends);
+      this.setTurns(0, []);
+      for (const { view, ops } of pieces) this.prepend(view, ops);
       this.items.keepOnly(new Set(this.ids));
       this.groupCells.keepOnly(new Set(this.groupIds.peek()));
     });
   }
 
   /** Adds an older piece before what is shown. */
-  prepend(view: Piece, appends: readonly Append[]): void {
+  prepend(view: Piece, ops: readonly Op[]): void {
     batch(() => {
       if (view.meta) for (const key of Object.keys(EMPTY) as (keyof Meta)[]) this.setMeta(key, view.meta[key]);
-      if (view.turns) this.setTurns(0, view.turns);
+      for (const turn of view.turns ?? []) this.turnCells.set(String(turn.index), turn);
+      if (view.turns) this.turns.value = [...view.turns, ...this.turns.peek()];
       for (const item of view.items) this.items.set(item.id, item);
       this.ids = [...view.items.map((item) => item.id), ...this.ids];
       const shown = this.groupIds.peek();
@@ -188,7 +190,7 @@ export class TimelineStore {
       }
       if (first !== undefined && ids.at(-1) === first) ids.pop();
       this.groupIds.value = [...ids, ...shown];
-      for (const append of appends) this.append(append);
+      this.apply(ops);
     });
   }
 

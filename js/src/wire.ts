@@ -19,7 +19,7 @@ const RETRY_MAX_MS = 60_000;
 const DRAFT_MS = 300;
 
 type Snapshot = Extract<FromKernel, { kind: "snapshot" }>;
-type Piece = Pick<Snapshot, "view" | "appends">;
+type Piece = Pick<Snapshot, "view" | "ops">;
 type Timer = ReturnType<typeof setTimeout>;
 interface Pending { resolve(value: unknown): void; reject(error: Error): void }
 interface Incoming { bytes: Uint8Array<ArrayBuffer>; received: number; mimeType: string }
@@ -117,7 +117,7 @@ export class Wire {
     if (typeof text !== "string" || text === "") return;
     try {
       const saved = JSON.parse(text) as Saved;
-      if (saved.schema === 1) this.data.replace([{ view: saved.view, appends: [] }]);
+      if (saved.schema === 1) this.data.replace([{ view: saved.view, ops: [] }]);
     } catch (error) {
       console.warn("[acp_notebook] the saved copy cannot be read", error);
       return;
@@ -224,7 +224,7 @@ export class Wire {
   private takePiece(message: Snapshot): void {
     const forAll = message.for === "*";
     if (!forAll && (message.for !== this.name || !this.awaiting)) return;
-    const piece: Piece = { view: message.view, appends: message.appends };
+    const piece: Piece = { view: message.view, ops: message.ops };
     if (message.piece === 0) {
       // A gap in the chat that is shown is filled at once; another chat grows from its newest end.
       const progressive = !this.isAddressedHere(message);
@@ -238,7 +238,7 @@ export class Wire {
       const { arriving } = this;
       if (!arriving || arriving.version !== message.version || arriving.pieces.length !== message.piece) return this.resync(RETRY_MS);
       arriving.pieces.push(piece);
-      if (arriving.progressive) this.data.prepend(piece.view, piece.appends);
+      if (arriving.progressive) this.data.prepend(piece.view, piece.ops);
     }
     if (message.piece === message.pieces - 1) this.arrived();
   }

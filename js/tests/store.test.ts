@@ -32,7 +32,7 @@ const meta = (fields: Partial<Meta> = {}): Meta => ({
 
 function shown(view: Partial<View>): TimelineStore {
   const store = new TimelineStore();
-  store.replace([{ view: { items: [], groups: [], turns: [], meta: meta(), ...view }, appends: [] }]);
+  store.replace([{ view: { items: [], groups: [], turns: [], meta: meta(), ...view }, ops: [] }]);
   return store;
 }
 
@@ -63,7 +63,7 @@ describe("snapshots", () => {
     const store = shown({ items: [message("a"), message("b")], groups: [group("g", ["a"]), group("h", ["b"])], turns: [turn(0), turn(1)] });
     const seen: unknown[] = [];
     effect(() => { seen.push([store.item("b").value?.id, store.group("h").value?.id, store.turn(1).value?.index]); });
-    store.replace([{ view: { items: [message("a")], groups: [group("g", ["a"])], turns: [turn(0)], meta: meta() }, appends: [] }]);
+    store.replace([{ view: { items: [message("a")], groups: [group("g", ["a"])], turns: [turn(0)], meta: meta() }, ops: [] }]);
 
     expect(seen).toEqual([["b", "h", 1], [undefined, undefined, undefined]]);
     expect(store.order()).toEqual(["a"]);

@@ -44,7 +44,7 @@ class Kernel implements Model {
   count(kind: string): number { return this.kinds().filter((one) => one === kind).length; }
   last(kind: string): FromPage { return this.got.filter((message) => message.kind === kind).at(-1)!; }
   snapshot(whole: View, fields: Partial<Extract<FromKernel, { kind: "snapshot" }>> = {}): void {
-    this.say({ ...ADDRESS, kind: "snapshot", version: 5, for: this.last("resync").view, piece: 0, pieces: 1, view: whole, appends: [], ...fields });
+    this.say({ ...ADDRESS, kind: "snapshot", version: 5, for: this.last("resync").view, piece: 0, pieces: 1, view: whole, ops: [], ...fields });
   }
   append(version: number, text: string, address: Partial<typeof ADDRESS> = {}): void {
     this.say({ ...ADDRESS, ...address, kind: "ops", version, ops: [{ op: "append", id: "a", part: 0, text }] });
@@ -139,7 +139,7 @@ describe("snapshots and ops", () => {
     const { store } = wire.openView();
     kernel.snapshot(view([message("a", "new ")]), { pieces: 2 });
     expect([text(), store.loading.value, store.connection.value]).toEqual(["new ", true, "connecting"]);
-    kernel.snapshot({ items: [message("b", "old")], groups: [group("g", ["b"])] } as never, { piece: 1, pieces: 2, appends: [{ op: "append", id: "a", part: 0, text: "end" }] });
+    kernel.snapshot({ items: [message("b", "old")], groups: [group("g", ["b"])] } as never, { piece: 1, pieces: 2, ops: [{ op: "append", id: "a", part: 0, text: "end" }] });
     expect([store.order(), text(), store.loading.value, store.connection.value]).toEqual([["b", "a"], "new end", false, "live"]);
   });
 
