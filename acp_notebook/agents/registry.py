@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from acp_notebook.agents.catalog import CATALOG, explorer
 from acp_notebook.agents.configuration import configured
@@ -90,7 +91,7 @@ def resolve(agent: AgentSpec | str | Sequence[str] | None = None, *, cwd: str = 
         return find(default(), cwd=cwd)
     if isinstance(agent, str):
         if _REMOTE.fullmatch(agent):
-            return AgentSpec(name=agent.split("://", 1)[1].split("/", 1)[0], remote_url=agent)
+            return AgentSpec(name=urlsplit(agent).hostname or "remote", remote_url=agent)
         if not re.search(r"[\s/\\]", agent):
             return find(agent, cwd=cwd)
     command, *args = split_command(agent) or [""]

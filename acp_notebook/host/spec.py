@@ -28,7 +28,7 @@ class AgentSpec:
     title: str | None = None
     install: str | None = None
     auth_hint: str | None = None
-    remote_url: str | None = None
+    remote_url: str | None = field(default=None, repr=False)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by value: a mapping proxy does not."""

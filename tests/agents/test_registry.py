@@ -15,6 +15,7 @@ import pytest
 from acp_notebook import agents
 from acp_notebook.agents import configuration
 from acp_notebook.agents.catalog import CATALOG
+from acp_notebook.agents.table import agent_table
 from acp_notebook.errors import AgentNotFound
 from acp_notebook.host.spec import AgentSpec
 
@@ -164,9 +165,10 @@ class TestConfigured:
             agents.known()
         assert "hunter2" not in str(raised.value)
 
-    def test_env_is_not_shown(self) -> None:
-        """The repr of a spec holds no value of env."""
-        configure(agents={"mine": {"command": "x", "env": {"KEY": "hunter2"}}})
+    def test_secrets_are_not_shown(self) -> None:
+        """The repr of a spec holds neither values of env nor an address, which may hold a token."""
+        fields = {"env": {"KEY": "hunter2"}, "remote_url": "ws://h/?token=hunter2"}
+        configure(agents={"mine": fields})
         assert named("mine").env["KEY"] == "hunter2"
         assert "hunter2" not in repr(named("mine"))
 
@@ -195,8 +197,9 @@ class TestResolve:
 
     def test_an_address(self) -> None:
         """A ws or http address is an agent that runs elsewhere; it is named by its host."""
-        spec = agents.resolve("wss://example.org:8443/acp")
-        assert (spec.name, spec.remote_url) == ("example.org:8443", "wss://example.org:8443/acp")
+        address = "wss://me:secret@example.org:8443/acp"
+        spec = agents.resolve(address)
+        assert (spec.name, spec.remote_url) == ("example.org", address)
 
     def test_a_spec_is_itself(self) -> None:
         """A spec that a program made is used as it is."""
@@ -281,6 +284,34 @@ print(json.dumps([agents.resolve().name, agents.find("mine").command]))
         path = write_file("[agents\n")
         with pytest.raises(ValueError, match=str(path)):
             agents.known()
+
+
+class TestTable:
+    def test_it_says_what_is_installed_and_what_to_do(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """An absent agent shows its install command, one that is there how to log in."""
+        monkeypatch.setenv("PATH", "")
+        executable(tmp_path / "node_modules/.bin/opencode")
+        lines = repr(agent_table(cwd=str(tmp_path))).splitlines()
+        rows = {line.split("  ")[0].strip(): line.split() for line in lines}
+        assert rows["explorer *"] == ["explorer", "*", "Explorer", "yes"]
+        assert rows["opencode"][:3] == ["opencode", "OpenCode", "yes"]
+        assert rows["qwen"][3:] == ["no", "npm", "install", "-g", "@qwen-code/qwen-code"]
+
+    def test_no_form_of_it_holds_a_secret_or_lets_html_through(self) -> None:
+        """Values of env and an address's credentials are in none; names are escaped in HTML."""
+        configure(
+            agents={
+                "<b>": {"command": "x", "env": {"K": "hunter2"}, "install": "<script>"},
+                "far": {"remote_url": "wss://me:hunter2@host/acp?token=hunter2"},
+            }
+        )
+        table = agent_table()
+        for text in (repr(table), table._repr_html_(), table.to_json(), str(list(table))):
+            assert "hunter2" not in text
+        assert "<script>" not in table._repr_html_()
+        assert "&lt;b&gt;" in table._repr_html_()
 
 
 def test_a_replay_is_an_agent(tmp_path: Path) -> None:
