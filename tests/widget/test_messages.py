@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_notebook.widget import messages
+from acp_notebook.widget import inbound, messages
 from tests.widget.typescript import Array, Both, Declarations, Name, Record, Union
 
 SOURCE = Path(__file__).parents[2] / "js" / "src" / "messages.ts"
@@ -158,7 +158,7 @@ def test_a_difference_is_seen(declared):
 )
 def test_good_messages_are_read(body):
     """A message of a known kind comes out with its own fields and the page's address."""
-    found = messages.read({**BASE, **body, "id": "v:1", "surplus": 1})
+    found = inbound.read({**BASE, **body, "id": "v:1", "surplus": 1})
 
     assert body == found.body
     assert ("s", 1, "e", "v", "v:1") == (
@@ -190,13 +190,13 @@ def test_good_messages_are_read(body):
 )
 def test_bad_messages_are_refused(content, reason):
     """A message that is none of the protocol's is refused with the reason."""
-    with pytest.raises(messages.BadMessage, match=reason):
-        messages.read(content)
+    with pytest.raises(inbound.BadMessage, match=reason):
+        inbound.read(content)
 
 
 def test_lone_surrogates_are_replaced():
     """Text that JSON can carry and UTF-8 cannot is made valid before anybody sees it."""
-    found = messages.read({**BASE, "kind": "draft", "text": "a\ud83d b \U0001f600"})
+    found = inbound.read({**BASE, "kind": "draft", "text": "a\ud83d b \U0001f600"})
 
     assert "a\ufffd b \U0001f600" == found.body["text"]
 
@@ -220,5 +220,5 @@ kinds = st.sampled_from(["send", "answer", "ack", "queue", "draft", "set-mode", 
 )
 def test_nothing_a_page_sends_raises_anything_else(content):
     """Whatever JSON a page sends, it is read or refused."""
-    with contextlib.suppress(messages.BadMessage):
-        assert messages.read(content).kind == content["kind"]
+    with contextlib.suppress(inbound.BadMessage):
+        assert inbound.read(content).kind == content["kind"]
