@@ -10,7 +10,7 @@ from tests import processes
 # Starts a grandchild in a session of its own, prints its pid, and ends.
 ORPHANING = """
 import subprocess, sys
-child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], start_new_session=True)
+child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"], start_new_session=True, stdout=subprocess.DEVNULL)
 print(child.pid)
 """
 
