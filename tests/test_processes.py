@@ -19,7 +19,7 @@ def test_an_orphan_is_found_and_ended(run_mark: str) -> None:
     """A grandchild that left its session and lost its parent is found by its mark, then ended."""
     before = set(processes.marked(run_mark))
     parent = subprocess.run(
-        [sys.executable, "-c", ORPHANING], capture_output=True, text=True, check=True
+        [sys.executable, "-c", ORPHANING], stdout=subprocess.PIPE, text=True, check=True
     )
     orphan = int(parent.stdout)
 
