@@ -1,0 +1,44 @@
+// What is wrong with the chat as a whole, and what helps.
+import type { JSX } from "preact";
+import { t, tOr } from "../strings";
+import { useLocal, usePanel, useStore } from "./context";
+import { Icon, IconButton } from "./icons";
+
+export function ConnectionBanner(): JSX.Element | null {
+  const connection = useStore().connection.value;
+  if (connection === "live" || connection === "connecting") return null;
+  return <div class="acp-banner" role="status"><Icon name="info" />{t(`connection.${connection}`)}</div>;
+}
+
+const MESSAGES = { retry: "retry", restart: "restart" } as const;
+
+export function ErrorBanner(): JSX.Element | null {
+  const { store, act } = usePanel();
+  const error = store.meta.error.value;
+  const open = useLocal("chat-error", false);
+  if (!error) return null;
+  const more = Boolean(error.detail || error.stderrTail);
+  return (
+    <div class="acp-error acp-chat-error" role="alert">
+      <Icon name="warning" />
+      <div class="acp-error-main">
+        <strong>{error.title}</strong>
+        <div dir="auto">{error.message}</div>
+        {more && <button type="button" class="acp-link-button" aria-expanded={open.value} onClick={() => { open.value = !open.value; }}>{t("error.detail")}</button>}
+        {open.value && error.detail && <pre class="acp-error-detail" dir="ltr" tabIndex={0}>{error.detail}</pre>}
+        {open.value && error.stderrTail && (
+          <>
+            <div class="acp-muted">{t("error.stderr")}</div>
+            <pre class="acp-error-detail" dir="ltr" tabIndex={0}>{error.stderrTail}</pre>
+          </>
+        )}
+        <div class="acp-error-actions">
+          {error.actions.filter((action) => action in MESSAGES).map((action) => (
+            <button key={action} type="button" class="acp-button" onClick={() => act({ kind: MESSAGES[action as "retry"] })}>{tOr(`action.${action}`, action)}</button>
+          ))}
+        </div>
+      </div>
+      <IconButton icon="cross" label={t("error.dismiss")} onClick={() => act({ kind: "dismiss-error" })} />
+    </div>
+  );
+}

@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  test: {
+    environment: "jsdom",
+    include: ["tests/**/*.test.{ts,tsx}"],
+    restoreMocks: true,
+    coverage: { provider: "v8", include: ["src/**"], exclude: ["src/markdown/lazy/**"], reporter: ["text-summary", "text"] },
+  },
+});
