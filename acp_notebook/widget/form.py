@@ -200,8 +200,8 @@ def names(of: object) -> list[str]:
 
 
 def _raw(value: Any) -> Any:
-    """JSON as it is; dataclasses in tuples as their forms."""
-    return encode(value) if isinstance(value, tuple) else value
+    """JSON as it is; our own objects, alone or in tuples, as their forms."""
+    return value if isinstance(value, dict | list) else encode(value)
 
 
 def changed_names(old: Any, new: Any, *, but: frozenset[str] = frozenset()) -> list[str]:

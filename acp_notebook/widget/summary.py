@@ -109,10 +109,13 @@ def turn_form(turn: Turn) -> Json:
 
 
 def attachment_ops(states: Any, before: Any) -> list[Json]:
-    """Return the states of attachments that are new or others."""
+    """Return the states of attachments that are new or others; None for those that are gone."""
     if states is before or states == before:
         return []
-    changed = [(ref, encode(dict(s))) for ref, s in states.items() if before.get(ref) != s]
+    changed: list[tuple[str, Any]] = [
+        (ref, encode(dict(state))) for ref, state in states.items() if before.get(ref) != state
+    ]
+    changed += [(ref, None) for ref in before if ref not in states]
     return [
         {"op": "attachments", "states": dict(changed[at : at + STATES_PER_OP])}
         for at in range(0, len(changed), STATES_PER_OP)

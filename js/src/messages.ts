@@ -74,6 +74,8 @@ export interface Group {
 export interface QueuedPrompt { id: string; text: string; whole: boolean }
 export interface ChatError { title: string; message: string; detail: string; stderrTail: string; actions: string[] }
 
+export interface AttachmentState { state: "pending" | "available" | "unavailable"; reason?: string; displayPath?: string; mimeType?: string; size?: number }
+
 /** All that is not an item: the chat's state and the session's metadata, by their names in to_dict(). */
 export interface Meta {
   status: "starting" | "authenticating" | "idle" | "running" | "stopping" | "start-failed" | "auth-failed" | "load-failed" | "exited" | "closed";
@@ -83,7 +85,7 @@ export interface Meta {
   error: ChatError | null; queue: QueuedPrompt[]; runningSince: number | null; draft: string; policy: string;
   metadata: Record<string, unknown>; // snapshot.metadata
   streamingSegments: string[];
-  attachments: Record<string, { state: "pending" | "available" | "unavailable"; reason?: string; displayPath?: string; mimeType?: string; size?: number }>;
+  attachments: Record<string, AttachmentState>;
   questions: { entries: { itemId: string; number: number; title: string | null; fallback: string | null }[]; hiddenCount: number };
 }
 
@@ -101,8 +103,11 @@ export type Op =
   | { op: "turns"; from: number; turns: Turn[] }                   // likewise
   | { op: "meta"; fields: Partial<Meta> }
   | { op: "metadata"; fields: Record<string, unknown> }            // keys of meta.metadata
-  | { op: "attachments"; states: Meta["attachments"] }             // keys of meta.attachments
+  | { op: "attachments"; states: Record<string, AttachmentState | null> } // keys of meta.attachments; null: gone
   | { op: "questions"; skip: number; from: number; entries: Meta["questions"]["entries"]; hiddenCount: number }; // drop `skip` at the head, then those from index `from` on are these
+
+/** A piece of a view. */
+export interface Piece { view: Pick<View, "items" | "groups"> & Partial<View>; ops: Op[] }
 
 /**
  * A snapshot is for the page named in `for`, or for all ("*": another session is shown). It comes in `pieces`, all
@@ -111,7 +116,7 @@ export type Op =
  * applied when the piece is there: they bring what did not fit into its items, or those of a newer piece.
  */
 export type FromKernel =
-  | (Address & { kind: "snapshot"; version: number; for: string; piece: number; pieces: number; view: Pick<View, "items" | "groups"> & Partial<View>; ops: Op[] })
+  | (Address & { kind: "snapshot"; version: number; for: string; piece: number; pieces: number } & Piece)
   | (Address & { kind: "ops"; version: number; ops: Op[] })
   | (Address & { kind: "reply"; id: string; ok: true; result: unknown })
   | (Address & { kind: "reply"; id: string; ok: false; error: { message: string; hint: string | null } })

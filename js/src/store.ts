@@ -5,7 +5,7 @@
 // item's signal: so whoever shows a markdown part's `text` or a terminal part's `output` subscribes with
 // `onAppend` and reads the start from `text()`. Every other change replaces the item by a new object.
 import { batch, computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import type { Append, BlobRef, FromPageBody, Group, Item, Meta, Op, Part, Turn, View } from "./messages";
+import type { Append, BlobRef, FromPageBody, Group, Item, Meta, Op, Part, Piece, Turn } from "./messages";
 
 /** live: answers come; connecting: not yet; restored: a saved copy without a kernel; kernel-gone: it was live. */
 export type Connection = "connecting" | "live" | "restored" | "kernel-gone";
@@ -73,7 +73,6 @@ const EMPTY: Meta = {
 };
 
 type Listener = (text: string) => void;
-type Piece = Pick<View, "items" | "groups"> & Partial<View>;
 
 /** The item's list of parts: what it says, or a tool's output. */
 export function partsOf(item: Item): Part[] {
@@ -160,19 +159,19 @@ export class TimelineStore {
   }
 
   /** Shows those pieces and nothing else; `pieces` as they came, newest first. */
-  replace(pieces: readonly { view: Piece; ops: readonly Op[] }[]): void {
+  replace(pieces: readonly Piece[]): void {
     batch(() => {
       this.ids = [];
       this.groupIds.value = [];
       this.setTurns(0, []);
-      for (const { view, ops } of pieces) this.prepend(view, ops);
+      for (const piece of pieces) this.prepend(piece);
       this.items.keepOnly(new Set(this.ids));
       this.groupCells.keepOnly(new Set(this.groupIds.peek()));
     });
   }
 
   /** Adds an older piece before what is shown. */
-  prepend(view: Piece, ops: readonly Op[]): void {
+  prepend({ view, ops }: Piece): void {
     batch(() => {
       if (view.meta) for (const key of Object.keys(EMPTY) as (keyof Meta)[]) this.setMeta(key, view.meta[key]);
       for (const turn of view.turns ?? []) this.turnCells.set(String(turn.index), turn);
@@ -222,7 +221,14 @@ export class TimelineStore {
         for (const key of Object.keys(op.fields) as (keyof Meta)[]) this.setMeta(key, op.fields[key]);
         return;
       case "metadata": return this.setMeta("metadata", { ...this.meta.metadata.peek(), ...op.fields });
-      case "attachments": return this.setMeta("attachments", { ...this.meta.attachments.peek(), ...op.states });
+      case "attachments": {
+        const states = { ...this.meta.attachments.peek() };
+        for (const [ref, state] of Object.entries(op.states)) {
+          if (state === null) delete states[ref];
+          else states[ref] = state;
+        }
+        return this.setMeta("attachments", states);
+      }
       case "questions": {
         const kept = this.meta.questions.peek().entries.slice(op.skip).slice(0, op.from);
         if (kept.length !== op.from) throw new Gap("questions are missing");

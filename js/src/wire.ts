@@ -1,7 +1,7 @@
 // The page's end of the comm: one a model. Puts kernel messages into the store in version order, asks for a
 // snapshot when something is missing, gives requests their answers and blobs their bytes.
 import { signal, type Signal } from "@preact/signals";
-import type { BlobRef, FromKernel, FromPage, FromPageBody, View } from "./messages";
+import type { BlobRef, FromKernel, FromPage, FromPageBody, Piece, View } from "./messages";
 import { createLocal, Gap, Refused, TimelineStore, type Connection, type Store } from "./store";
 
 /** What we use of anywidget's model, so that tests need no more than this. */
@@ -19,7 +19,6 @@ const RETRY_MAX_MS = 60_000;
 const DRAFT_MS = 300;
 
 type Snapshot = Extract<FromKernel, { kind: "snapshot" }>;
-type Piece = Pick<Snapshot, "view" | "ops">;
 type Timer = ReturnType<typeof setTimeout>;
 interface Pending { resolve(value: unknown): void; reject(error: Error): void }
 interface Incoming { bytes: Uint8Array<ArrayBuffer>; received: number; mimeType: string }
@@ -238,7 +237,7 @@ export class Wire {
       const { arriving } = this;
       if (!arriving || arriving.version !== message.version || arriving.pieces.length !== message.piece) return this.resync(RETRY_MS);
       arriving.pieces.push(piece);
-      if (arriving.progressive) this.data.prepend(piece.view, piece.ops);
+      if (arriving.progressive) this.data.prepend(piece);
     }
     if (message.piece === message.pieces - 1) this.arrived();
   }

@@ -39,7 +39,7 @@ function shown(view: Partial<View>): TimelineStore {
 describe("snapshots", () => {
   test("an older piece stands before a newer one and a group cut between them is whole again", () => {
     const store = shown({ items: [message("c"), message("d")], groups: [group("g1", ["c"], ["r2"]), group("g2", ["d"])] });
-    store.prepend({ items: [message("a"), message("b")], groups: [group("g0", ["a"]), group("g1", ["b"], ["r1"])] }, []);
+    store.prepend({ view: { items: [message("a"), message("b")], groups: [group("g0", ["a"]), group("g1", ["b"], ["r1"])] }, ops: [] });
 
     expect(store.order()).toEqual(["a", "b", "c", "d"]);
     expect(store.groups.value).toEqual([group("g0", ["a"]), group("g1", ["b", "c"], ["r1", "r2"]), group("g2", ["d"])]);
@@ -47,14 +47,14 @@ describe("snapshots", () => {
 
   test("an older piece with whole groups leaves the newer ones as they are", () => {
     const store = shown({ items: [message("b")], groups: [group("g1", ["b"])] });
-    store.prepend({ items: [message("a")], groups: [group("g0", ["a"])] }, []);
+    store.prepend({ view: { items: [message("a")], groups: [group("g0", ["a"])] }, ops: [] });
 
     expect(store.groupIds.value).toEqual(["g0", "g1"]);
   });
 
   test("an item too long for a piece goes on with appends in the next", () => {
     const store = shown({ items: [message("a", "one ")] });
-    store.prepend({ items: [], groups: [] }, [{ op: "append", id: "a", part: 0, text: "two" }]);
+    store.prepend({ view: { items: [], groups: [] }, ops: [{ op: "append", id: "a", part: 0, text: "two" }] });
 
     expect(store.text("a", 0)).toBe("one two");
   });
@@ -74,7 +74,7 @@ describe("snapshots", () => {
     const store = shown({ groups: [group("g", ["a"])] });
     const seen: unknown[] = [];
     effect(() => { seen.push(store.item("a").value?.id); });
-    store.prepend({ items: [message("a")], groups: [] }, []);
+    store.prepend({ view: { items: [message("a")], groups: [] }, ops: [] });
 
     expect(seen).toEqual([undefined, "a"]);
   });
@@ -126,7 +126,7 @@ describe("ops", () => {
     ["meta fields", {}, [{ op: "meta", fields: { status: "running", draft: "d" } }], (s) => [s.meta.status.value, s.meta.draft.value, s.meta.cwd.value], ["running", "d", "/"]],
     ["meta fields of a newer kernel", {}, [{ op: "meta", fields: { later: 1 } as Partial<Meta> }], (s) => s.meta.status.value, "idle"],
     ["metadata keys", {}, [{ op: "metadata", fields: { title: null } }], (s) => s.meta.metadata.value, { title: null, usage: 1 }],
-    ["attachment states", { meta: meta({ attachments: { a: { state: "pending" } } }) }, [{ op: "attachments", states: { b: { state: "pending" } } }], (s) => Object.keys(s.meta.attachments.value), ["a", "b"]],
+    ["attachment states", { meta: meta({ attachments: { a: { state: "pending" }, c: { state: "pending" } } }) }, [{ op: "attachments", states: { b: { state: "pending" }, c: null } }], (s) => Object.keys(s.meta.attachments.value), ["a", "b"]],
     ["questions", { meta: meta({ questions: { entries: [1, 2, 3].map((number) => ({ itemId: `${number}`, number, title: null, fallback: null })), hiddenCount: 0 } }) },
       [{ op: "questions", skip: 1, from: 1, entries: [{ itemId: "4", number: 4, title: "t", fallback: null }], hiddenCount: 1 }],
       (s) => [s.meta.questions.value.entries.map((entry) => entry.itemId), s.meta.questions.value.hiddenCount], [["2", "4"], 1]],
