@@ -13,7 +13,7 @@ from tests.e2e.lab import LabServer
 from tests.source import REPOSITORY
 
 SCREENSHOTS = REPOSITORY / "screenshots"
-WIDGET = ".acp-chat"
+WIDGET = ".acp-notebook"
 READY_MS = 60_000
 
 
