@@ -22,17 +22,18 @@ if [ -e "$work/node-was-used" ]; then
     exit 1
 fi
 cd "$work"
-"$work/venv/bin/python" - <<'PYTHON'
-from importlib.metadata import files
-from importlib.resources import files as resources
+"$work/venv/bin/python" - "$work/export/acp_notebook" <<'PYTHON'
+import sys
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
 
 import acp_notebook
 
-static = resources(acp_notebook) / "widget" / "static"
-for name in ("widget.js", "widget.css", "LICENSES.txt"):
-    assert (static / name).read_text(), f"{name} is empty"
-assert (resources(acp_notebook) / "py.typed").is_file()
-strays = [str(f) for f in files("acp-notebook") if f.parts[0] not in {"acp_notebook", "..", f"acp_notebook-{acp_notebook.__version__}.dist-info"}]
-assert not strays, f"the wheel holds files that are not the package's: {strays}"
-print(f"pip install . needs no Node: acp_notebook {acp_notebook.__version__} is installed whole")
+source = Path(sys.argv[1])
+exported = {str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()}
+installed = {name for name in exported if (files(acp_notebook) / name).is_file()}
+assert {"widget/static/widget.js", "widget/static/LICENSES.txt", "py.typed"} <= exported
+assert exported == installed, f"not installed: {sorted(exported - installed)}"
+print(f"pip install . needs no Node: acp_notebook {version('acp-notebook')} is installed whole")
 PYTHON
