@@ -138,6 +138,8 @@ class Meta(TypedDict):
     capabilities: Json
     authMethods: list[Json]
     error: Json | None
+    note: str
+    elicitations: list[Json]
     queue: list[Json]
     runningSince: float | None
     draft: str
@@ -316,6 +318,22 @@ class DismissError(TypedDict):
     kind: Literal["dismiss-error"]
 
 
+class Elicit(TypedDict):
+    """The answer to an elicitation; `content` with `accept` only."""
+
+    kind: Literal["elicit"]
+    elicitationId: str
+    action: Literal["accept", "decline", "cancel"]
+    content: NotRequired[Json]
+
+
+class FetchModule(TypedDict):
+    """Send me code that is not in the bundle; answered with its `BlobRef`."""
+
+    kind: Literal["fetch-module"]
+    name: Literal["maths", "languages"]
+
+
 class FetchBlob(TypedDict):
     """Send me these bytes."""
 
@@ -336,5 +354,7 @@ FROM_PAGE = (
     Restart,
     Retry,
     DismissError,
+    Elicit,
     FetchBlob,
+    FetchModule,
 )

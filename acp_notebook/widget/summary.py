@@ -139,6 +139,8 @@ def state_form(state: ChatState) -> Json:
         "error": None
         if error is None
         else {camel(field.name): bounded(getattr(error, field.name)) for field in fields(error)},
+        "note": bounded(state.note),
+        "elicitations": bounded(state.elicitations),
         "queue": [
             {
                 "id": prompt.id,

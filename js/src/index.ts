@@ -1,5 +1,6 @@
 // The widget's two hooks: `initialize` once a model, `render` once a view.
-import { mount } from "./components/mount"; // mount(el: HTMLElement, store: Store): () => void
+import { mount } from "./components/mount";
+import { setLoader } from "./markdown/extras";
 import { Wire, type Model } from "./wire";
 
 export default () => {
@@ -11,6 +12,7 @@ export default () => {
     },
     render({ model, el }: { model: Model; el: HTMLElement }): () => void {
       const view = (wire ??= new Wire(model)).openView();
+      setLoader((name) => view.store.loadModule(name));
       const unmount = mount(el, view.store);
       return () => {
         unmount();

@@ -74,6 +74,9 @@ export interface Group {
 export interface QueuedPrompt { id: string; text: string; whole: boolean }
 export interface ChatError { title: string; message: string; detail: string; stderrTail: string; actions: string[] }
 
+/** A question of the agent that is no permission: a form by its flat JSON schema, or a page to open. */
+export interface Elicitation { id: string; mode: "form" | "url"; message: string; schema: Record<string, unknown>; url: string }
+
 export interface AttachmentState { state: "pending" | "available" | "unavailable"; reason?: string; displayPath?: string; mimeType?: string; size?: number }
 
 /** All that is not an item: the chat's state and the session's metadata, by their names in to_dict(). */
@@ -82,7 +85,7 @@ export interface Meta {
   phase: string; title: string; name: string; sessionKey: string | null; cwd: string; readOnly: boolean;
   agent: { name: string; title: string; version: string };
   capabilities: Record<string, unknown>; authMethods: Record<string, unknown>[];
-  error: ChatError | null; queue: QueuedPrompt[]; runningSince: number | null; draft: string; policy: string;
+  error: ChatError | null; note: string; elicitations: Elicitation[]; queue: QueuedPrompt[]; runningSince: number | null; draft: string; policy: string;
   metadata: Record<string, unknown>; // snapshot.metadata
   streamingSegments: string[];
   attachments: Record<string, AttachmentState>;
@@ -135,5 +138,7 @@ export type FromPageBody =
   | { kind: "set-mode"; modeId: string }
   | { kind: "set-option"; optionId: string; value: unknown }
   | { kind: "restart" } | { kind: "retry" } | { kind: "dismiss-error" }
-  | { kind: "fetch-blob"; sha256: string };
+  | { kind: "elicit"; elicitationId: string; action: "accept" | "decline" | "cancel"; content?: Record<string, unknown> }
+  | { kind: "fetch-blob"; sha256: string }
+  | { kind: "fetch-module"; name: "maths" | "languages" }; // answered with the BlobRef of the code
 export type FromPage = FromPageBase & FromPageBody;

@@ -49,6 +49,8 @@ export interface Store {
   request(message: FromPageBody): Promise<unknown>;
   /** An object URL of the bytes; each blob crosses the wire once a page. */
   blobUrl(ref: BlobRef): Promise<string>;
+  /** Code that is not in the bundle: its exports. */
+  loadModule(name: "maths" | "languages"): Promise<unknown>;
   /** The whole of a deferred field: text as it is, JSON as text. */
   deferred(ref: BlobRef): Promise<string>;
   readonly local: Local;
@@ -68,7 +70,7 @@ export class Gap extends Error {}
 const EMPTY: Meta = {
   status: "starting", phase: "", title: "", name: "", sessionKey: null, cwd: "", readOnly: false,
   agent: { name: "", title: "", version: "" },
-  capabilities: {}, authMethods: [], error: null, queue: [], runningSince: null, draft: "", policy: "ask", metadata: {},
+  capabilities: {}, authMethods: [], error: null, note: "", elicitations: [], queue: [], runningSince: null, draft: "", policy: "ask", metadata: {},
   streamingSegments: [], attachments: {}, questions: { entries: [], hiddenCount: 0 },
 };
 

@@ -60,7 +60,11 @@ export class Wire {
   private kernelDraft = "";
   private readonly cleanups: (() => void)[] = [];
 
-  constructor(private readonly model: Model) {
+  constructor(
+    private readonly model: Model,
+    /* v8 ignore next -- Node imports no blob URLs; the browser tests load maths */
+    private readonly importUrl: (url: string) => Promise<unknown> = (url) => import(/* @vite-ignore */ url),
+  ) {
     this.height = this.trait("height");
     this.theme = this.trait("theme");
     this.listen("msg:custom", (content: FromKernel, buffers?: readonly DataView[]) => this.receive(content, buffers ?? []));
@@ -84,6 +88,7 @@ export class Wire {
       send: (message) => void this.request(message).catch((error: unknown) => console.warn("[acp_notebook]", error)),
       request: (message) => this.request(message),
       blobUrl: (ref) => this.blobUrl(ref),
+      loadModule: (name) => this.loadModule(name),
       deferred: async (ref) => (await this.blob(ref.sha256)).text(),
       local: createLocal(),
     };
@@ -313,6 +318,11 @@ export class Wire {
       }
     }
     return this.slot(sha256).promise;
+  }
+
+  private async loadModule(name: "maths" | "languages"): Promise<unknown> {
+    const ref = (await this.request({ kind: "fetch-module", name })) as BlobRef;
+    return this.importUrl(await this.blobUrl(ref));
   }
 
   private async blobUrl(ref: BlobRef): Promise<string> {

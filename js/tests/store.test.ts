@@ -25,7 +25,7 @@ const group = (id: string, itemIds: string[], attachments: string[] = []): Group
 });
 const meta = (fields: Partial<Meta> = {}): Meta => ({
   status: "idle", phase: "", title: "", name: "", sessionKey: null, cwd: "/", readOnly: false,
-  agent: { name: "", title: "", version: "" }, capabilities: {}, authMethods: [], error: null, queue: [], runningSince: null,
+  agent: { name: "", title: "", version: "" }, capabilities: {}, authMethods: [], error: null, note: "", elicitations: [], queue: [], runningSince: null,
   draft: "", policy: "ask", metadata: { title: "old", usage: 1 }, streamingSegments: [], attachments: {},
   questions: { entries: [], hiddenCount: 0 }, ...fields,
 });

@@ -6,7 +6,7 @@ import { Wire, type Model } from "../src/wire";
 const ADDRESS = { session: "s", generation: 1, epoch: "e" };
 const META: Meta = {
   status: "idle", phase: "", title: "", name: "", sessionKey: "s", cwd: "/", readOnly: false,
-  agent: { name: "", title: "", version: "" }, capabilities: {}, authMethods: [], error: null, queue: [], runningSince: null,
+  agent: { name: "", title: "", version: "" }, capabilities: {}, authMethods: [], error: null, note: "", elicitations: [], queue: [], runningSince: null,
   draft: "", policy: "ask", metadata: {}, streamingSegments: [], attachments: {}, questions: { entries: [], hiddenCount: 0 },
 };
 const message = (id: string, text: string): Item => ({
@@ -346,6 +346,16 @@ describe("bytes", () => {
     expect(await second).toBe("ok!!");
     expect(kernel.count("fetch-blob")).toBe(2);
   });
+});
+
+test("a module is imported from the bytes that the kernel sends", async () => {
+  const imported: string[] = [];
+  wire = new Wire(kernel, (url) => fetch(url).then((response) => response.text()).then((code) => { imported.push(code); return { code }; }));
+  kernel.snapshot(view([]));
+  const found = wire.openView().store.loadModule("maths");
+  kernel.say({ ...ADDRESS, kind: "blob", sha256: "c0de", mimeType: "text/javascript", size: 2, offset: 0 }, new DataView(new Uint8Array([0x6f, 0x6b]).buffer));
+  kernel.reply("fetch-module", { sha256: "c0de", size: 2, mimeType: "text/javascript" });
+  expect([await found, imported]).toEqual([{ code: "ok" }, ["ok"]]);
 });
 
 test("traits of the widget are signals", () => {
