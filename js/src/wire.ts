@@ -62,7 +62,7 @@ export class Wire {
 
   constructor(
     private readonly model: Model,
-    /* v8 ignore next -- Node imports no blob URLs; the browser tests load maths */
+    /* v8 ignore next -- @preserve: Node imports no blob URLs; the browser tests load maths */
     private readonly importUrl: (url: string) => Promise<unknown> = (url) => import(/* @vite-ignore */ url),
   ) {
     this.height = this.trait("height");
