@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   test: {
-    environment: "jsdom",
+    environment: "node",
     include: ["tests/**/*.test.{ts,tsx}"],
     restoreMocks: true,
     coverage: { provider: "v8", include: ["src/**"], exclude: ["src/markdown/lazy/**"], reporter: ["text-summary", "text"] },

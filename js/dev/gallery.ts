@@ -24,7 +24,6 @@ async function picture(): Promise<ArrayBuffer> {
 
 const asked = new URLSearchParams(location.search);
 setLanguage(asked.get("lang") ?? "en");
-setLoader(async (name) => (name === "maths" ? maths : languages));
 if (asked.get("jupyter") !== "no") document.documentElement.dataset["jupyter"] = asked.get("theme") ?? "light";
 document.body.dataset["theme"] = asked.get("theme") ?? "light";
 const host = document.getElementById("host")!;
@@ -33,4 +32,5 @@ const model = new SceneModel(scene(asked.get("scene") ?? "empty"), { height: `${
 const wire = new Wire(model);
 const { store } = wire.openView();
 mount(host, store);
+setLoader(async (name) => (name === "maths" ? maths : languages)); // there is no kernel to ask
 Object.assign(window, { model, store });

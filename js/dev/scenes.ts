@@ -4,7 +4,7 @@ import type { BlobRef, Group, Item, Meta, Part, Turn, View } from "../src/messag
 const START = 1_790_000_000;
 
 export const META: Meta = {
-  status: "idle", phase: "", title: "Weather data clean-up", name: "", sessionKey: "s", readOnly: false, cwd: "/home/ada/weather", agent: { name: "opencode", title: "OpenCode", version: "1.4.0" },
+  status: "idle", phase: "", title: "Weather data clean-up", name: "", sessionKey: "s", readOnly: false, note: "", elicitations: [], cwd: "/home/ada/weather", agent: { name: "opencode", title: "OpenCode", version: "1.4.0" },
   capabilities: { loadSession: true, promptCapabilities: { image: true, embeddedContext: true }, sessionCapabilities: { list: {} } }, authMethods: [], error: null, queue: [], runningSince: null, draft: "", policy: "ask",
   metadata: {
     currentModeId: "build", availableModes: [{ id: "build", name: "Build", description: "Reads and changes files" }, { id: "plan", name: "Plan", description: "Reads only" }],

@@ -1,6 +1,8 @@
 // Puts a panel into an output area and takes it out again.
 import { effect } from "@preact/signals";
 import { render } from "preact";
+import { setLoader } from "../markdown/extras";
+import type { BlobRef } from "../messages";
 import type { Store } from "../store";
 import { t } from "../strings";
 import { agentName, type Panel as PanelTools } from "./context";
@@ -9,6 +11,14 @@ import { onContentClick } from "./content";
 import { Follow } from "./follow";
 import { Panel } from "./Panel";
 import { watchTheme } from "./theme";
+
+/** Maths and rarer languages are modules of their own that the kernel sends when a text needs them. */
+function loadOver(store: Store): void {
+  setLoader(async (name) => {
+    const ref = (await store.request({ kind: "fetch-module", name })) as BlobRef;
+    return import(await store.blobUrl(ref)) as Promise<unknown>;
+  });
+}
 
 const isTextField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && target.matches("textarea, select, input:not([type=checkbox]), [contenteditable]");
@@ -42,6 +52,7 @@ export function mount(host: HTMLElement, store: Store): () => void {
     effect(() => { root.style.setProperty("--acp-height", store.height.value || "560px"); }),
     effect(() => root.setAttribute("aria-label", t("panel.label", { agent: agentName(store) }))),
   ];
+  loadOver(store);
   root.addEventListener("click", (event) => onContentClick(event, panel));
   render(<Panel panel={panel} />, root);
   return () => {
