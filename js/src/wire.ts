@@ -2,7 +2,7 @@
 // snapshot when something is missing, gives requests their answers and blobs their bytes.
 import { signal, type Signal } from "@preact/signals";
 import type { BlobRef, FromKernel, FromPage, FromPageBody, Piece, View } from "./messages";
-import { importUrl } from "./modules";
+import { importByUrl } from "./modules";
 import { createLocal, Gap, Refused, TimelineStore, type Connection, type Store } from "./store";
 
 /** What we use of anywidget's model, so that tests need no more than this. */
@@ -63,7 +63,7 @@ export class Wire {
 
   constructor(
     private readonly model: Model,
-    private readonly importUrl: (url: string) => Promise<unknown> = importUrl,
+    private readonly importUrl: (url: string) => Promise<unknown> = importByUrl,
   ) {
     this.height = this.trait("height");
     this.theme = this.trait("theme");
