@@ -59,6 +59,7 @@ class WriteQueue:
         self._timer = False
         self._said = ""
         self._closed = False
+        self._thread = threading.get_ident()
 
     def add(self, session_id: str, op: Op, size: int = 0) -> None:
         """Have an operation written at once."""
@@ -196,8 +197,9 @@ class WriteQueue:
         self._rows, self._oldest_at = 0, None
 
     def _arm(self) -> None:
-        """Have the waiting rows written in time, when there is a loop that can."""
-        if self._pending and self._call_later and not self._timer and not self._closed:
+        """Have the waiting rows written in time, when there is a loop that can, and it is here."""
+        here = self._thread == threading.get_ident()
+        if here and self._pending and self._call_later and not self._timer and not self._closed:
             self._timer = True
             self._call_later(self._retry_s or self._limits.flush_after_s, self._tick)
 

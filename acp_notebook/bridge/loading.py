@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from acp_notebook.bridge import mapping, records
 from acp_notebook.bridge.protocol import BadParams, GatewayClosed, GatewayError
+from acp_notebook.bridge.records import after_prompt
 from acp_notebook.bridge.recovery import run_state
-from acp_notebook.bridge.transcript import after_prompt, transcript_updates
+from acp_notebook.bridge.transcript import transcript_updates
 from acp_notebook.bridge.updates import now_ms
 
 if TYPE_CHECKING:

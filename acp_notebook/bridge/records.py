@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from acp_notebook.bridge.transcript import after_prompt
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -60,6 +58,22 @@ def media_facts(
         content = link(reference) if reference else None
         if content is not None and content not in found:
             found.append(content)
+    return found
+
+
+def after_prompt(transcript: Iterable[Any], run_id: str) -> list[Record] | None:
+    """Return what was recorded between a run's prompt and the next one; None without the prompt."""
+    found: list[Record] | None = None
+    for record in transcript:
+        if not isinstance(record, dict):
+            continue
+        if record.get("role") == "user":
+            if found is not None:
+                break
+            if record.get("idempotencyKey") == f"{run_id}:user":
+                found = []
+        elif found is not None:
+            found.append(record)
     return found
 
 

@@ -17,18 +17,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from acp_notebook.bridge import records
 from acp_notebook.bridge.mapping import text_chunk, tool_start, tool_update
 from acp_notebook.bridge.media import MediaLines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
 # What the bridge itself puts before a prompt (mapping.with_cwd); it is no word of the user's.
 _CWD_LINE = re.compile(r"\[Working directory: [^\n]*\]\n\n")
 
 
 def transcript_updates(
-    records: Iterable[Any],
+    transcript: Iterable[Any],
     *,
     link: Callable[[str], dict[str, Any] | None] | None = None,
     ended: bool = True,
@@ -38,31 +39,16 @@ def transcript_updates(
 
     A tool call without a result gets a closing update when its run is over: before the next
     prompt, and at the end unless `ended` is False because the last run still goes on. `link`
-    makes a `resource_link` of what a `MEDIA:` line names; without it such a line stays text.
+    makes a `resource_link` of what a `MEDIA:` line or a media fact names; without it such a line
+    stays text and a fact is left out.
     """
     mapped = _Mapping(link)
-    for record in records:
+    for record in transcript:
         if isinstance(record, dict):
             mapped.record(record)
     if ended:
         mapped.close_calls()
     return mapped.updates
-
-
-def after_prompt(records: Iterable[Any], run_id: str) -> list[dict[str, Any]] | None:
-    """Return what was recorded between a run's prompt and the next one; None without the prompt."""
-    found: list[dict[str, Any]] | None = None
-    for record in records:
-        if not isinstance(record, dict):
-            continue
-        if record.get("role") == "user":
-            if found is not None:
-                break
-            if record.get("idempotencyKey") == f"{run_id}:user":
-                found = []
-        elif found is not None:
-            found.append(record)
-    return found
 
 
 class _Mapping:
@@ -74,13 +60,13 @@ class _Mapping:
         self._seen: set[str] = set()
         self._open: dict[str, list[dict[str, Any]] | None] = {}
 
-    def record(self, record: dict[str, Any]) -> None:
+    def record(self, record: records.Record) -> None:
         role = record.get("role")
         if role == "user":
             self.close_calls()
-            self._user(record.get("content"))
+            self._user(record)
         elif role == "assistant":
-            self._assistant(record.get("content"))
+            self._assistant(record)
         elif role == "toolResult":
             self._result(record)
 
@@ -88,19 +74,17 @@ class _Mapping:
         self.updates.extend(tool_update(call_id, "failed", None) for call_id in self._open)
         self._open.clear()
 
-    def _user(self, content: Any) -> None:
-        first = True
-        for block in _blocks(content):
-            content_block = _plain(block)
-            if content_block is None:
-                continue
-            if first and content_block["type"] == "text":
-                content_block["text"] = _CWD_LINE.sub("", content_block["text"], count=1)
-            first = False
-            self._chunk("user_message_chunk", content_block)
+    def _user(self, record: records.Record) -> None:
+        contents = [content for block in records.blocks(record) if (content := _content(block))]
+        for number, content in enumerate(contents):
+            cut = number == 0 and content["type"] == "text"
+            line = _CWD_LINE.match(content["text"]) if cut else None
+            if line:
+                content["text"] = content["text"][line.end() :]
+            self._chunk("user_message_chunk", content)
 
-    def _assistant(self, content: Any) -> None:
-        for block in _blocks(content):
+    def _assistant(self, record: records.Record) -> None:
+        for block in records.blocks(record):
             kind = block.get("type")
             if kind == "toolCall":
                 self._call(block)
@@ -109,18 +93,19 @@ class _Mapping:
                 if isinstance(thinking, str) and thinking:
                     self.updates.append(text_chunk("agent_thought_chunk", thinking))
             else:
-                self._message(_plain(block))
+                self._message(_content(block))
+        for content in records.media_facts(record, self._link) if self._link else ():
+            self._chunk("agent_message_chunk", content)
 
-    def _message(self, block: dict[str, Any] | None) -> None:
-        if block is None:
+    def _message(self, content: dict[str, Any] | None) -> None:
+        if content is None:
             return
-        if self._link is None or block["type"] != "text":
-            self._chunk("agent_message_chunk", block)
+        if self._link is None or content["type"] != "text":
+            self._chunk("agent_message_chunk", content)
             return
         lines = MediaLines(self._link)
-        for piece in (*lines.feed(block["text"]), *lines.end()):
-            content = {"type": "text", "text": piece} if isinstance(piece, str) else piece
-            self._chunk("agent_message_chunk", content)
+        for piece in (*lines.feed(content["text"]), *lines.end()):
+            self.updates.append(records.chunk_of(piece))
 
     def _chunk(self, kind: str, content: dict[str, Any]) -> None:
         if content.get("text") != "":
@@ -135,35 +120,28 @@ class _Mapping:
         self._open[call_id] = start.get("locations")
         self.updates.append(start)
 
-    def _result(self, record: dict[str, Any]) -> None:
+    def _result(self, record: records.Record) -> None:
         call_id = record.get("toolCallId")
         if not isinstance(call_id, str) or not call_id:
             return
-        if call_id not in self._seen:
+        has_input = call_id in self._seen
+        if not has_input:
             self._call({"id": call_id, "name": record.get("toolName")})
         output = {key: record[key] for key in ("content", "details") if key in record}
         status = "failed" if record.get("isError") is True else "completed"
-        self.updates.append(
-            tool_update(call_id, status, output or None, self._open.pop(call_id, None))
-        )
+        update = tool_update(call_id, status, output or None, self._open.pop(call_id, None))
+        if not has_input:
+            # Without its input nothing says what the call did to the files that it names.
+            update.pop("locations", None)
+        self.updates.append(update)
 
 
-def _blocks(content: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(content, str):
-        yield {"type": "text", "text": content}
-    elif isinstance(content, list):
-        yield from (block for block in content if isinstance(block, dict))
-
-
-def _plain(block: dict[str, Any]) -> dict[str, Any] | None:
+def _content(block: dict[str, Any]) -> dict[str, Any] | None:
     """The block as ACP content when it is text or an image with its data."""
-    kind, text = block.get("type"), block.get("text")
-    if kind == "text" and isinstance(text, str):
+    text = block.get("text")
+    if block.get("type") == "text" and isinstance(text, str):
         return {"type": "text", "text": text}
-    data, mime_type = block.get("data"), block.get("mimeType")
-    if kind == "image" and isinstance(data, str) and data and isinstance(mime_type, str):
-        return {"type": "image", "data": data, "mimeType": mime_type}
-    return None
+    return records.image_content(block) if block.get("type") == "image" else None
 
 
 def _name(name: Any) -> str | None:
