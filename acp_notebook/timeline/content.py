@@ -24,25 +24,34 @@ from acp_notebook.timeline.parts import (
     Unsupported,
 )
 from acp_notebook.timeline.plain import plain, text_or_none, whole_number
+from acp_notebook.timeline.text import Text, valid
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from acp_notebook.timeline.drafts import SegmentDraft, ToolDraft
     from acp_notebook.timeline.fold import Fold
+
+    Append = Callable[[str], None]
 
 NO_URI = {"state": "unavailable", "reason": "no_usable_uri"}
 PENDING = {"state": "pending"}
 
 
-def append_text(fold: Fold, draft: SegmentDraft | ToolDraft, text: str) -> None:
-    """Add text to the part at the end, or begin one."""
+def append_text(fold: Fold, draft: SegmentDraft | ToolDraft, text: str) -> Append | None:
+    """Add text to the part at the end, or begin one; returns what adds more to it."""
     parts = draft.parts
     if parts and isinstance(parts[-1], GrowingText):
-        parts[-1].append(text)
+        grown: GrowingText = parts[-1]
     elif fold.room_for_part():
-        parts.append(GrowingText(text))
+        grown = GrowingText()
+        parts.append(grown)
     else:
-        return
+        return None
+    append = grown.pending.append
+    append(text)
     fold.touch(draft)
+    return append
 
 
 def append_part(fold: Fold, draft: SegmentDraft | ToolDraft, part: Any) -> None:
@@ -75,12 +84,20 @@ def append_block(fold: Fold, draft: SegmentDraft | ToolDraft, block: Any, where:
         append_text(fold, draft, text)
 
 
+def is_block(block: Any) -> bool:
+    """Whether this is a content block that makes a part (a text block without text is none)."""
+    if not isinstance(block, dict):
+        return False
+    type_ = block.get("type")
+    return isinstance(type_, str) and type_ != "text"
+
+
 def part_of(fold: Fold, draft: SegmentDraft | ToolDraft, block: Any, where: str) -> Any:
     """Return the part for a block that is no text, None when it cannot be read at all."""
-    type_ = block.get("type") if isinstance(block, dict) else None
-    if not isinstance(type_, str) or type_ == "text":
+    if not is_block(block):
         fold.count(where)
         return None
+    type_ = block["type"]
     if type_ == "image":
         return image(block)
     if type_ == "audio":
@@ -212,33 +229,33 @@ def replace_blocks(
 ) -> None:
     """Put these blocks in the place of what was there; text that only grew keeps its origin."""
     old = draft.parts
-    draft.parts = []
     draft.attachments = 0
-    for block in blocks:
+    parts: list[Any] = []
+    for block in fold.fitting(blocks, len(old)):
         text = text_of_block(block)
         if text is None:
-            append_block(fold, draft, block, where)
+            part = part_of(fold, draft, block, where)
+            if part is not None:
+                parts.append(part)
         elif text:
-            grown = draft.parts and isinstance(draft.parts[-1], GrowingText)
-            if grown:
-                append_text(fold, draft, text)
+            if parts and isinstance(parts[-1], GrowingText):
+                parts[-1].pending.append(valid(text))
             else:
-                place = len(draft.parts)
-                append_part(fold, draft, grow(old[place] if place < len(old) else None, text))
-    fold.parts -= len(old)
+                parts.append(grow(old, len(parts), text))
+    draft.parts = parts
+    fold.parts += len(parts) - len(old)
     drop_states(draft)
     fold.touch(draft)
 
 
-def grow(old: Any, text: str) -> GrowingText:
+def grow(old: list[Any], place: int, text: str) -> GrowingText:
     """Return the old text with the rest added when the new text begins with it, else a new one."""
-    if isinstance(old, GrowingText) and not old.waits():
-        known = str(old.text())
-        if known and text.startswith(known):
-            if len(text) > len(known):
-                old.append(text[len(known) :])
-            return old
-    return GrowingText(text)
+    text = valid(text)
+    if place < len(old):
+        known = old[place]
+        if isinstance(known, GrowingText) and known.grows_to(text):
+            return known
+    return GrowingText(Text.of(text))
 
 
 def drop_states(draft: SegmentDraft | ToolDraft) -> None:

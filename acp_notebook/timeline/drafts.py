@@ -18,7 +18,7 @@ from acp_notebook.timeline.items import (
     ToolCall,
 )
 from acp_notebook.timeline.parts import ExitStatus, Markdown, Terminal
-from acp_notebook.timeline.text import TextBuffer
+from acp_notebook.timeline.text import Text, TextBuffer
 from acp_notebook.timeline.turns import Turn, TurnAgent, TurnError, Usage
 
 if TYPE_CHECKING:
@@ -33,25 +33,35 @@ class GrowingText(TextBuffer):
 
     __slots__ = ("_part",)
 
-    def __init__(self, text: str = "") -> None:
-        super().__init__()
+    def __init__(self, whole: Text | None = None) -> None:
+        self.pending = []
+        self._held = ""
+        self._last = whole
         self._part: Markdown | None = None
-        if text:
-            self.append(text)
 
     def part(self) -> Markdown:
         """Return the part as it is now; the same object while nothing was added."""
-        body = self.text()
         part = self._part
-        if part is None or part.body is not body:
-            part = self._part = Markdown(body)
+        if part is None or self.pending:
+            body = self.text()
+            if part is None or part.body is not body:
+                part = self._part = Markdown(body)
         return part
 
 
 class TerminalDraft:
     """The growing side of a terminal, shown by any number of cards."""
 
-    __slots__ = ("_part", "buffer", "cards", "decoder", "exit_status", "terminal_id", "truncated")
+    __slots__ = (
+        "_part",
+        "buffer",
+        "cards",
+        "decoder",
+        "exit_status",
+        "size",
+        "terminal_id",
+        "truncated",
+    )
 
     def __init__(self, terminal_id: str) -> None:
         self.terminal_id = terminal_id
@@ -59,6 +69,7 @@ class TerminalDraft:
         self.decoder: IncrementalDecoder | None = None
         self.exit_status: ExitStatus | None = None
         self.truncated = False
+        self.size = 0
         self.cards: dict[str, ToolDraft] = {}
         self._part: Terminal | None = None
 
@@ -76,19 +87,20 @@ class TerminalDraft:
         return part
 
 
+GROWING = (GrowingText, TerminalDraft)
+
+
 def frozen_parts(pieces: list[Any]) -> tuple[Part, ...]:
     """Return the parts as they are now."""
-    return tuple(
-        [
-            piece.part() if isinstance(piece, GrowingText | TerminalDraft) else piece
-            for piece in pieces
-        ]
-    )
+    if len(pieces) == 1 and isinstance(pieces[0], GROWING):
+        return (pieces[0].part(),)
+    return tuple([piece.part() if isinstance(piece, GROWING) else piece for piece in pieces])
 
 
 class Draft:
-    """What the drafts of all kinds know."""
+    """What the drafts of all kinds know. `nameless`: a segment without a messageId."""
 
+    nameless = False
     __slots__ = ("historical", "id", "item", "position", "stale", "turn")
 
     def __init__(self, id_: str, *, historical: bool) -> None:
@@ -117,8 +129,10 @@ class SegmentDraft(Draft):
         "failed",
         "index",
         "message_id",
+        "nameless",
         "optimistic",
         "parts",
+        "previous",
         "role",
         "supplement",
     )
@@ -126,9 +140,14 @@ class SegmentDraft(Draft):
     def __init__(
         self, id_: str, role: Role, message_id: str | None, index: int, *, historical: bool
     ) -> None:
-        super().__init__(id_, historical=historical)
+        self.id = id_
+        self.historical = historical
+        self.position = -1
+        self.stale = False
         self.role: Role = role
         self.message_id = message_id
+        self.nameless = message_id is None
+        self.previous: SegmentDraft | None = None
         self.index = index
         self.parts: list[Any] = []
         self.attachments = 0
@@ -181,7 +200,10 @@ class ToolDraft(Draft):
     )
 
     def __init__(self, id_: str, tool_call_id: str, at: float | None, *, historical: bool) -> None:
-        super().__init__(id_, historical=historical)
+        self.id = id_
+        self.historical = historical
+        self.position = -1
+        self.stale = False
         self.tool_call_id = tool_call_id
         self.title = tool_call_id
         self.name: str | None = None
@@ -311,6 +333,9 @@ class NoticeDraft(Draft):
         return Notice(self.id, self.level, self.text, self.source, self.historical)
 
 
+NOTHING: dict[str, Any] = {}
+
+
 class TurnDraft:
     """A turn. Its items stand side by side: `count` of them from `start` on."""
 
@@ -375,5 +400,7 @@ class TurnDraft:
             self.usage,
             self.agent,
             items,
-            {ref_id: state for ref_id, (_, state) in self.attachments.items()},
+            {ref_id: state for ref_id, (_, state) in self.attachments.items()}
+            if self.attachments
+            else NOTHING,
         )

@@ -9,7 +9,7 @@ what was touched. Every step costs O(1) in the length of the session.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from acp_notebook.timeline.drafts import GrowingText, NoticeDraft, SegmentDraft, TurnDraft
 from acp_notebook.timeline.limits import Limits
@@ -31,11 +31,53 @@ if TYPE_CHECKING:
 
 def encoded(foreign: str) -> str:
     """Return a foreign id as it may stand inside one of ours."""
-    return foreign.replace(":", "%3A").replace("#", "%23")
+    if ":" in foreign or "#" in foreign:
+        return foreign.replace(":", "%3A").replace("#", "%23")
+    return foreign
 
 
 class Fold:
     """One timeline's state. `historical` and `at` are those of the call that is being made."""
+
+    __slots__ = (
+        "agent",
+        "at",
+        "awaiting_echo",
+        "calls",
+        "changed",
+        "compactions",
+        "drafts",
+        "echoing",
+        "frozen_turns",
+        "full",
+        "generation",
+        "historical",
+        "items",
+        "last",
+        "limits",
+        "messages",
+        "metadata",
+        "moved",
+        "nameless",
+        "notices",
+        "numbers",
+        "open",
+        "parts",
+        "permissions",
+        "plans",
+        "positions",
+        "prompts",
+        "running",
+        "session_id",
+        "stale",
+        "stale_turns",
+        "supplements",
+        "terminals",
+        "touched",
+        "turns",
+        "unrecognized_counts",
+        "version",
+    )
 
     def __init__(
         self, session_id: str, version: int, generation: int, limits: Limits | None = None
@@ -50,8 +92,7 @@ class Fold:
         self.drafts: dict[str, Draft] = {}
         self.last: Draft | None = None
         self.open: dict[tuple[str, str], SegmentDraft] = {}
-        self.messages: dict[tuple[str, str], list[SegmentDraft]] = {}
-        self.segment_counts: dict[tuple[str, str], int] = {}
+        self.messages: dict[tuple[str, str], SegmentDraft] = {}
         self.calls: dict[str, ToolDraft] = {}
         self.terminals: dict[str, TerminalDraft] = {}
         self.permissions: dict[str, PermissionDraft] = {}
@@ -68,6 +109,7 @@ class Fold:
         self.nameless = 0
         self.notices = 0
         self.parts = 0
+        self.numbers: dict[str, int] = {}
         self.full: set[str] = set()
 
         self.agent = AgentInfo()
@@ -107,9 +149,10 @@ class Fold:
         """Return the id, numbered when another item has it."""
         if id_ not in self.drafts:
             return id_
-        number = 2
+        number = self.numbers.get(id_, 1) + 1
         while f"{id_}#{number}" in self.drafts:
             number += 1
+        self.numbers[id_] = number
         return f"{id_}#{number}"
 
     def room(self) -> bool:
@@ -126,6 +169,14 @@ class Fold:
             return True
         self.overflow("parts", f"more than {self.limits.max_parts:,} parts")
         return False
+
+    def fitting(self, pieces: list[Any], freed: int) -> list[Any]:
+        """Return as many of the pieces as may become parts; says so once when not all."""
+        room = self.limits.max_parts - self.parts + freed
+        if len(pieces) <= room:
+            return pieces
+        self.overflow("parts", f"more than {self.limits.max_parts:,} parts")
+        return pieces[:room]
 
     def overflow(self, which: str, what: str) -> None:
         """Tell the user, once, that something is dropped from here on."""
@@ -146,15 +197,14 @@ class Fold:
         self.notices += 1
         return f"notice:{self.notices}"
 
-    def add(self, draft: Draft, turn: TurnDraft | None = None) -> None:
+    def add(self, draft: Draft) -> None:
         """Put an agent's item at the end of the open or last turn, which has now been answered."""
         last = self.last
-        if isinstance(last, SegmentDraft) and last.message_id is None:
+        if last is not None and last.nameless:
             self.close(last)
-        turn = turn or self.current_turn()
+        turn = self.turns[-1] if self.turns else self.new_turn()
+        turn.has_agent_items = True
         self.place(draft, turn)
-        if not turn.has_agent_items:
-            turn.has_agent_items = True
         if self.awaiting_echo:
             self.confirm(self.awaiting_echo.pop(0))
             self.echoing = None
@@ -163,7 +213,7 @@ class Fold:
     def add_user(self, segment: SegmentDraft) -> None:
         """Put a user's message at the end; after an agent's item it begins another turn."""
         last = self.last
-        if isinstance(last, SegmentDraft) and last.message_id is None:
+        if last is not None and last.nameless:
             self.close(last)
         turn = self.turns[-1] if self.turns else None
         if turn is None or turn.has_agent_items or (turn.begun and turn.settled):
@@ -177,7 +227,7 @@ class Fold:
         self.last = segment
 
     def place(self, draft: Draft, turn: TurnDraft) -> None:
-        """Give an item its place at the end of the last turn."""
+        """Give an item its place at the end of its turn."""
         draft.turn = turn
         draft.position = len(self.drafts)
         if not turn.count:
@@ -192,14 +242,14 @@ class Fold:
             bubble.optimistic = bubble.failed = False
             self.touch(bubble)
 
-    def close(self, segment: SegmentDraft) -> None:
+    def close(self, segment: Draft) -> None:
         """End a segment; half a character at its end is given up."""
+        assert isinstance(segment, SegmentDraft)  # only these are open or nameless
         segment.closed = True
-        if segment.parts:
-            tail = segment.parts[-1]
-            if isinstance(tail, GrowingText) and tail.waits():
-                tail.close()
-                self.touch(segment)
+        tail = segment.parts[-1] if segment.parts else None
+        if isinstance(tail, GrowingText) and tail.waits():
+            tail.close()
+            self.touch(segment)
 
     def close_all(self) -> None:
         """End all open segments: another item is seen for the first time."""
@@ -228,10 +278,9 @@ class Fold:
 
     def end_replay(self) -> None:
         """Close all segments: some agents count their message ids anew after a load."""
-        if isinstance(self.last, SegmentDraft):
+        if self.last is not None and self.last.nameless:
             self.close(self.last)
         self.close_all()
-        self.messages.clear()
 
     def frozen_metadata(self) -> Metadata:
         """Return the metadata with its counts; the same object while nothing has changed."""
@@ -243,24 +292,28 @@ class Fold:
         """Bring the frozen items and turns up to what was touched."""
         if self.moved:
             self.rebuild()
+        items, positions = self.items, self.positions
+        known = len(items)
+        new: list[Item] = []
         for draft in self.stale:
             draft.stale = False
             item = draft.item = draft.freeze()
-            if draft.position == len(self.items):
-                self.items.append(item)
-                self.positions[draft.id] = draft.position
+            if draft.position < known:
+                items.replace(draft.position, item)
             else:
-                self.items.replace(draft.position, item)
+                new.append(item)
+                positions[draft.id] = draft.position
         self.stale.clear()
+        if new:
+            items.extend(new)
+        turns = self.frozen_turns
         for turn in self.stale_turns:
             turn.stale = False
-            frozen = turn.freeze(
-                self.items.slice(turn.start, turn.start + turn.count) if turn.count else ()
-            )
-            if turn.index == len(self.frozen_turns):
-                self.frozen_turns.append(frozen)
+            frozen = turn.freeze(items.slice(turn.start, turn.start + turn.count))
+            if turn.index < len(turns):
+                turns.replace(turn.index, frozen)
             else:
-                self.frozen_turns.replace(turn.index, frozen)
+                turns.extend((frozen,))
         self.stale_turns.clear()
 
     def remove(self, draft: Draft) -> None:

@@ -7,9 +7,9 @@ a replay produced. A message segment is a piece of one message that no other ite
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from acp_notebook.timeline.frozen import frozen
 from acp_notebook.timeline.parts import Diff, Markdown
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def text_of(parts: Iterable[Part]) -> str:
     return "".join(part.text for part in parts if isinstance(part, Markdown))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageSegment:
     """A piece of a message. `optimistic`: sent by us and not yet confirmed by the agent."""
 
@@ -52,7 +52,7 @@ class MessageSegment:
         return all(isinstance(part, Markdown) and part.body.blank for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thought:
     """A piece of the agent's reasoning."""
 
@@ -74,7 +74,7 @@ class Thought:
         return all(isinstance(part, Markdown) and part.body.blank for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Location:
     """A file that a tool call touches; `line` counts from 1."""
 
@@ -82,7 +82,7 @@ class Location:
     line: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCall:
     """
     A tool call.
@@ -133,7 +133,7 @@ class ToolCall:
         return self.ended_at - self.started_at
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PermissionOption:
     """One answer that the agent offers; `kind` is `allow_once`, `reject_always` and so on."""
 
@@ -142,7 +142,7 @@ class PermissionOption:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Permission:
     """A request for permission and its answer, with what was asked at that moment."""
 
@@ -166,7 +166,7 @@ class Permission:
         return next((o for o in self.options if o.option_id == self.selected_option_id), None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanEntry:
     """One step of a plan."""
 
@@ -175,7 +175,7 @@ class PlanEntry:
     status: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """The agent's plan: entries, or a Markdown text, or the uri of a file."""
 
@@ -188,7 +188,7 @@ class Plan:
     historical: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notice:
     """A word to the user that is no message: an agent's notice, a compaction, a limit."""
 

@@ -14,65 +14,74 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from acp_notebook.timeline.content import append_part, append_text, part_of, replace_blocks
+from acp_notebook.timeline.content import (
+    append_part,
+    append_text,
+    is_block,
+    part_of,
+    replace_blocks,
+    text_of_block,
+)
 from acp_notebook.timeline.drafts import SegmentDraft
 from acp_notebook.timeline.fold import encoded
+from acp_notebook.timeline.text import valid
 
 if TYPE_CHECKING:
+    from acp_notebook.timeline.content import Append
     from acp_notebook.timeline.drafts import Role
     from acp_notebook.timeline.fold import Fold
 
 
-def agent_message_chunk(fold: Fold, update: dict[str, Any]) -> None:
+PREFIX = {"user": "msg:user", "assistant": "msg:assistant", "thought": "thought"}
+
+
+def agent_message_chunk(fold: Fold, update: dict[str, Any]) -> Append | None:
     """Add to a message of the agent."""
-    chunk(fold, update, "assistant", "agent_message_chunk.content")
+    return chunk(fold, update, "assistant", message_id_of(update))
 
 
-def agent_thought_chunk(fold: Fold, update: dict[str, Any]) -> None:
+def agent_thought_chunk(fold: Fold, update: dict[str, Any]) -> Append | None:
     """Add to a thought."""
-    chunk(fold, update, "thought", "agent_thought_chunk.content")
+    return chunk(fold, update, "thought", message_id_of(update))
 
 
-def user_message_chunk(fold: Fold, update: dict[str, Any]) -> None:
+def user_message_chunk(fold: Fold, update: dict[str, Any]) -> Append | None:
     """Confirm the prompt that this echoes, or add to a message of the user."""
     message_id = message_id_of(update)
-    if echo(fold, message_id, update):
-        return
-    chunk(fold, update, "user", "user_message_chunk.content")
+    if (fold.awaiting_echo or fold.echoing) and echo(fold, message_id, update):
+        return None
+    return chunk(fold, update, "user", message_id)
 
 
-def chunk(fold: Fold, update: dict[str, Any], role: Role, where: str) -> None:
+def chunk(fold: Fold, update: dict[str, Any], role: Role, message_id: str | None) -> Append | None:
     """Add one content block to the segment that it belongs to, new when there is none."""
     block = update.get("content")
-    text = block.get("text") if type(block) is dict and block.get("type") == "text" else None
-    message_id = update.get("messageId")
-    if type(message_id) is not str or not message_id:
-        message_id = None
-    if type(text) is str:
-        if text:
-            segment = open_segment(fold, role, message_id) or new_segment(fold, role, message_id)
-            if segment is not None:
-                append_text(fold, segment, text)
-        return
+    text = text_of_block(block)
+    if text == "":
+        return None
+    kind: str = update["sessionUpdate"]
     segment = open_segment(fold, role, message_id)
     if segment is None:
-        if not (isinstance(block, dict) and isinstance(block.get("type"), str)) or (
-            block.get("type") == "text"
-        ):
-            fold.count(where)
-            return
+        if text is None and not is_block(block):
+            fold.count(f"{kind}.content")
+            return None
         segment = new_segment(fold, role, message_id)
         if segment is None:
-            return
-    part = part_of(fold, segment, block, where)
+            return None
+    if text is not None:
+        return append_text(fold, segment, text)
+    part = part_of(fold, segment, block, f"{kind}.content")
     if part is not None:
         append_part(fold, segment, part)
+    return None
 
 
 def message_id_of(update: dict[str, Any]) -> str | None:
     """Return the messageId; null, empty or no string counts as absent."""
     message_id = update.get("messageId")
-    return message_id if isinstance(message_id, str) and message_id else None
+    if not isinstance(message_id, str) or not message_id:
+        return None
+    return message_id if message_id.isascii() else valid(message_id)
 
 
 def open_segment(fold: Fold, role: Role, message_id: str | None) -> SegmentDraft | None:
@@ -90,37 +99,47 @@ def open_segment(fold: Fold, role: Role, message_id: str | None) -> SegmentDraft
     key = (role, message_id)
     segment = fold.open.get(key)
     if segment is None:
-        known = fold.messages.get(key)
-        if known and known[-1].turn is not fold.turns[-1]:
-            return known[-1]
-    elif role == "assistant" and ("thought", message_id) in fold.open:
-        fold.close(fold.open.pop(("thought", message_id)))
+        known = latest(fold, key)
+        return known if known is not None and known.turn is not fold.turns[-1] else None
+    if role == "assistant":
+        close_thought(fold, message_id)
     return segment
+
+
+def latest(fold: Fold, key: tuple[str, str]) -> SegmentDraft | None:
+    """Return a message's last segment; replayed ones are another message's, once live."""
+    known = fold.messages.get(key)
+    return known if known is not None and known.historical is fold.historical else None
+
+
+def close_thought(fold: Fold, message_id: str) -> None:
+    """End the open thought of a message whose text has come."""
+    thought = fold.open.pop(("thought", message_id), None)
+    if thought is not None:
+        fold.close(thought)
 
 
 def new_segment(fold: Fold, role: Role, message_id: str | None) -> SegmentDraft | None:
     """Begin a segment at the end; None when the timeline is full."""
     if not fold.room():
         return None
+    kind = PREFIX[role]
     if role == "thought":
         fold.close_all()
-    elif role == "assistant" and message_id is not None:
-        thought = fold.open.pop(("thought", message_id), None)
-        if thought is not None:
-            fold.close(thought)
-    kind = "thought" if role == "thought" else f"msg:{role}"
     if message_id is None:
         fold.nameless += 1
-        index, id_ = 0, f"{kind}:~{fold.nameless}:0"
+        id_ = fold.unique(f"{kind}:~{fold.nameless}:0")
+        segment = SegmentDraft(id_, role, None, 0, historical=fold.historical)
     else:
+        if role == "assistant":
+            close_thought(fold, message_id)
         key = (role, message_id)
-        index = fold.segment_counts.get(key, 0)
-        fold.segment_counts[key] = index + 1
-        id_ = f"{kind}:{encoded(message_id)}:{index}"
-    segment = SegmentDraft(fold.unique(id_), role, message_id, index, historical=fold.historical)
-    if message_id is not None:
-        fold.open[role, message_id] = segment
-        fold.messages.setdefault((role, message_id), []).append(segment)
+        before = fold.messages.get(key)
+        index = 0 if before is None else before.index + 1
+        id_ = fold.unique(f"{kind}:{encoded(message_id)}:{index}")
+        segment = SegmentDraft(id_, role, message_id, index, historical=fold.historical)
+        segment.previous = before
+        fold.messages[key] = fold.open[key] = segment
     if role == "user":
         fold.add_user(segment)
     else:
@@ -184,17 +203,14 @@ def upsert(fold: Fold, update: dict[str, Any], role: Role, kind: str) -> None:
     if not isinstance(content, list):
         fold.count(f"{kind}.content")
         return
-    known = fold.messages.get((role, message_id))
-    if known:
-        segment = known[-1]
-        for earlier in known[:-1]:
-            if earlier.parts:
-                replace_blocks(fold, earlier, [], kind)
-    elif content:
-        made = new_segment(fold, role, message_id)
-        if made is None:
+    segment = latest(fold, (role, message_id))
+    if segment is None:
+        segment = new_segment(fold, role, message_id) if content else None
+        if segment is None:
             return
-        segment = made
-    else:
-        return
+    earlier, segment.previous = segment.previous, None
+    while earlier is not None and earlier.historical is segment.historical:
+        if earlier.parts:
+            replace_blocks(fold, earlier, [], kind)
+        earlier = earlier.previous
     replace_blocks(fold, segment, content, f"{kind}.content")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
+
+from acp_notebook.timeline.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AgentInfo:
     """Who the agent says it is (`agentInfo` of the initialize response)."""
 
@@ -18,7 +20,7 @@ class AgentInfo:
     version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cost:
     """Money spent in the session."""
 
@@ -26,7 +28,7 @@ class Cost:
     currency: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WindowUsage:
     """Tokens in the context window, its size, and the cost so far."""
 
@@ -35,7 +37,7 @@ class WindowUsage:
     cost: Cost | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Metadata:
     """
     The session's metadata, each value as last reported.

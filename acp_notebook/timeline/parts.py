@@ -16,8 +16,10 @@ Parts are frozen. The text of `markdown` and the output of `terminal` are `Text`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from acp_notebook.timeline.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from acp_notebook.timeline.text import Text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Blob:
     """Bytes by their digest. `data` is None when they were left out of the JSON that was read."""
 
@@ -57,7 +59,7 @@ class _Growing:
         return self.body.since(length)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Markdown(_Growing):
     """Text, read as Markdown."""
 
@@ -70,7 +72,7 @@ class Markdown(_Growing):
         return str(self.body)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Image:
     """A picture: its bytes, or only a reference (`source`) that nobody fetches unasked."""
 
@@ -81,7 +83,7 @@ class Image:
     alt: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Audio:
     """Sound, by its bytes."""
 
@@ -90,7 +92,7 @@ class Audio:
     mime_type: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attachment:
     """
     A reference to a file or a resource.
@@ -110,7 +112,7 @@ class Attachment:
     blob: Blob | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Diff:
     """
     A change of files: whole texts or snippets of one file (v1), or a patch (v2).
@@ -127,7 +129,7 @@ class Diff:
     changes: tuple[Mapping[str, Any], ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExitStatus:
     """How a command ended; both fields may be unknown."""
 
@@ -135,7 +137,7 @@ class ExitStatus:
     signal: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Terminal(_Growing):
     """A terminal's output so far, escape codes and all. `truncated`: its middle was dropped."""
 
@@ -151,7 +153,7 @@ class Terminal(_Growing):
         return str(self.body)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Error:
     """Tool content that could not be read."""
 
@@ -159,7 +161,7 @@ class Error:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unsupported:
     """A content block of a type that this version does not know, at its place."""
 

@@ -15,27 +15,27 @@ def plain(value: Any, depth: int = 200) -> Any:
     What is deeper than `depth`, no JSON, or a number that JSON cannot write becomes None.
     """
     if isinstance(value, str):
-        return valid(value)
-    if value is None or isinstance(value, bool | int):
-        return value
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if not depth:
-        return None
+        return value if value.isascii() else valid(value)
     if isinstance(value, dict):
+        if not depth:
+            return None
         return {
-            valid(key): plain(member, depth - 1)
+            key if key.isascii() else valid(key): plain(member, depth - 1)
             for key, member in value.items()
             if isinstance(key, str) and key != "_meta"
         }
     if isinstance(value, list | tuple):
-        return [plain(member, depth - 1) for member in value]
-    return None
+        return [plain(member, depth - 1) for member in value] if depth else None
+    if value is None or isinstance(value, bool | int):
+        return value
+    return value if isinstance(value, float) and isfinite(value) else None
 
 
 def text_or_none(value: Any) -> str | None:
     """Return a valid text, None for anything else."""
-    return valid(value) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    return value if value.isascii() else valid(value)
 
 
 def whole_number(value: Any) -> int | None:

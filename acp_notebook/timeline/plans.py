@@ -13,6 +13,7 @@ from acp_notebook.timeline.drafts import PlanDraft
 from acp_notebook.timeline.fold import encoded
 from acp_notebook.timeline.items import PlanEntry
 from acp_notebook.timeline.plain import plain, text_or_none
+from acp_notebook.timeline.text import valid
 
 if TYPE_CHECKING:
     from acp_notebook.timeline.fold import Fold
@@ -92,15 +93,13 @@ def entries(fold: Fold, value: Any, where: str) -> tuple[PlanEntry, ...] | None:
         return None
     kept = []
     for member in value:
-        content = text_or_none(member.get("content")) if isinstance(member, dict) else None
-        if content is None:
+        if not isinstance(member, dict) or not isinstance(member.get("content"), str):
             fold.count(where)
-        else:
-            kept.append(
-                PlanEntry(
-                    content,
-                    text_or_none(member.get("priority")),
-                    text_or_none(member.get("status")),
-                )
+            continue
+        get = member.get
+        kept.append(
+            PlanEntry(
+                valid(get("content")), text_or_none(get("priority")), text_or_none(get("status"))
             )
+        )
     return tuple(kept)

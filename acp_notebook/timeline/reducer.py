@@ -29,10 +29,11 @@ from acp_notebook.timeline.snapshot import Items, TimelineSnapshot
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from acp_notebook.timeline.content import Append
     from acp_notebook.timeline.limits import Limits
     from acp_notebook.timeline.turns import TurnError, Usage
 
-RULES_V1: dict[str, Callable[[Fold, dict[str, Any]], None]] = {
+RULES_V1: dict[str, Callable[[Fold, Any], Append | None]] = {
     "agent_message_chunk": messages.agent_message_chunk,
     "agent_thought_chunk": messages.agent_thought_chunk,
     "user_message_chunk": messages.user_message_chunk,
@@ -110,23 +111,45 @@ class Timeline:
         `historical` marks a replay. An update of another session changes nothing.
         """
         fold = self._enter(at, historical=historical)
-        rules, own = self._rules, fold.session_id
-        for params in (update,) if isinstance(update, dict) else update:
+        own, rules = fold.session_id, self._rules
+        append: Append | None = None
+        tail_kind = tail_id = None
+        batch: Iterable[Any] = (update,) if isinstance(update, dict) else update
+        for params in batch:
+            if append is not None:
+                # Nine updates of ten only add a word to the text that the one before grew.
+                try:
+                    body = params["update"]
+                    if (
+                        body["sessionUpdate"] == tail_kind
+                        and params["sessionId"] == own
+                        and body.get("messageId") == tail_id
+                    ):
+                        block = body["content"]
+                        if block["type"] == "text" and type(text := block["text"]) is str:
+                            if text:
+                                append(text)
+                            continue
+                except (LookupError, TypeError, AttributeError):
+                    pass  # no such update: the rules below look closely
             if not isinstance(params, dict):
                 fold.count("session/update")
                 continue
             if params.get("sessionId") != own:
                 continue
             body = params.get("update")
+            append = None
             if not isinstance(body, dict):
                 fold.count("session/update.update")
                 continue
             kind = body.get("sessionUpdate")
             rule = rules.get(kind) if isinstance(kind, str) else None
-            if rule is not None:
-                rule(fold, body)
-            else:
+            if rule is None:
                 fold.count(text_or_none(kind) or "session/update.sessionUpdate")
+                continue
+            append = rule(fold, body)
+            if append is not None:
+                tail_kind, tail_id = kind, body.get("messageId")
         return self._touched()
 
     def begin_prompt(

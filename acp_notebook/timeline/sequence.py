@@ -92,15 +92,19 @@ class Chunks(Generic[T]):
     def __len__(self) -> int:
         return self._length
 
-    def append(self, member: T) -> None:
-        """Add a member at the end."""
-        at = self._length // WIDTH
-        if at == len(self._chunks):
-            self._chunks.append([])
-            self._frozen.append(())
-        self._chunks[at].append(member)
-        self._stale.add(at)
-        self._length += 1
+    def extend(self, members: Sequence[T]) -> None:
+        """Add members at the end."""
+        taken = 0
+        while taken < len(members):
+            at, filled = divmod(self._length, WIDTH)
+            if not filled:
+                self._chunks.append([])
+                self._frozen.append(())
+            some = members[taken : taken + WIDTH - filled]
+            self._chunks[at].extend(some)
+            self._stale.add(at)
+            self._length += len(some)
+            taken += len(some)
 
     def replace(self, position: int, member: T) -> None:
         """Put another member in the place of one."""
@@ -110,6 +114,8 @@ class Chunks(Generic[T]):
 
     def slice(self, start: int, stop: int) -> tuple[T, ...]:
         """Return the members from `start` to `stop`, at the cost of these."""
+        if start == stop:
+            return ()
         first, last = start // WIDTH, (stop - 1) // WIDTH
         if first == last:
             offset = first * WIDTH

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from acp_notebook.timeline.fold import Fold
 
 
+GAP = "\n[…]\n"
+"""Stands where the middle of an output was dropped."""
+
+
 def from_meta(fold: Fold, call: ToolDraft, meta: dict[str, Any]) -> None:
     """
     Read the terminal that an agent shows by itself.
@@ -51,9 +55,10 @@ def write(fold: Fold, shown: TerminalDraft, data: str) -> None:
     """Add output; past the limit the middle is dropped."""
     if not data:
         return
-    shown.buffer.append(data)
+    shown.buffer.pending.append(data)
+    shown.size += len(data)
     limit = fold.limits.max_output_chars
-    if shown.buffer.size > limit:
+    if shown.size > limit:
         cut(shown, limit)
     touch_cards(fold, shown)
 
@@ -63,9 +68,8 @@ def cut(shown: TerminalDraft, limit: int) -> None:
     output = str(shown.buffer.text())
     keep = limit // 4
     shown.buffer = TextBuffer()
-    shown.buffer.append(output[:keep])
-    shown.buffer.append("\n[…]\n")
-    shown.buffer.append(output[len(output) - keep :])
+    shown.buffer.pending.append(f"{output[:keep]}{GAP}{output[len(output) - keep :]}")
+    shown.size = 2 * keep + len(GAP)
     shown.truncated = True
 
 
@@ -100,7 +104,7 @@ def terminal_update(fold: Fold, update: dict[str, Any]) -> None:
         return
     if "output" in update:
         given = update["output"]
-        shown.buffer = TextBuffer()
+        shown.buffer, shown.size = TextBuffer(), 0
         shown.decoder = None
         shown.truncated = False
         touch_cards(fold, shown)

@@ -1,8 +1,8 @@
 """
 Text that grows without copying.
 
-A `Text` is a frozen prefix of an append-only buffer. Two texts of one buffer share what they
-have in common, so that a message of a megabyte that grows by a word costs the word:
+A `Text` is a frozen prefix of what one `TextBuffer` was given. Two texts of one origin share what
+they have in common, so that a message of a megabyte that grows by a word costs the word:
 
 - `new.origin is old.origin` means that `old` is a prefix of `new`;
 - `new.since(old.length)` is what came after, at the cost of what came after;
@@ -40,50 +40,49 @@ def valid(text: str) -> str:
 class Text:
     """A frozen piece of text, equal by content; see the module's rules for how it grows."""
 
-    __slots__ = ("_joined", "_origin", "length")
+    __slots__ = ("_joined", "_pieces", "blank", "length")
 
     length: int
     """Characters in this text."""
+    blank: bool
+    """Whether there is nothing but white space in it."""
 
-    def __init__(self, origin: TextBuffer, length: int) -> None:
-        self._origin = origin
+    def __init__(self, pieces: Pieces | None, length: int, joined: str | None, blank: bool) -> None:  # noqa: FBT001  # made by the buffer only
+        self._pieces = pieces
         self.length = length
-        self._joined: str | None = None
+        self._joined = joined
+        self.blank = blank
 
     @classmethod
     def of(cls, text: str) -> Text:
-        """Return a text that does not grow."""
-        buffer = TextBuffer()
-        buffer.append(text)
-        buffer.close()
-        return buffer.text()
+        """Return a whole text."""
+        text = valid(text)
+        return cls(None, len(text), text, not text or text.isspace())
 
     @property
     def origin(self) -> object:
         """Who grows this text: two texts of one origin are prefixes of each other."""
-        return self._origin
-
-    @property
-    def blank(self) -> bool:
-        """Whether there is nothing but white space in it, known without joining."""
-        return self._origin.blank_until >= self.length
+        return self if self._pieces is None else self._pieces.origin
 
     def since(self, length: int) -> str:
         """Return what comes after the first `length` characters, at the cost of the rest."""
-        return self._origin.cut(length, self.length)
+        if self._joined is not None or self._pieces is None:
+            return str(self)[length:]
+        return self._pieces.cut(length, self.length)
 
     def __str__(self) -> str:
         joined = self._joined
         if joined is None:
-            joined = self._joined = self._origin.cut(0, self.length)
+            assert self._pieces is not None  # a text without pieces is made joined
+            joined = self._joined = self._pieces.cut(0, self.length)
         return joined
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Text):
             return NotImplemented
-        if self._origin is other._origin:
-            return self.length == other.length
-        return self.length == other.length and str(self) == str(other)
+        if self.length != other.length:
+            return False
+        return self.origin is other.origin or str(self) == str(other)
 
     def __hash__(self) -> int:
         return hash(str(self))
@@ -95,62 +94,22 @@ class Text:
         return (Text.of, (str(self),))
 
 
-class TextBuffer:
-    """The growing side of a `Text`; written on one thread, its texts are read on any."""
+class Pieces:
+    """What the texts of one origin are cut from; only ever added to, so any thread may read."""
 
-    __slots__ = ("_ends", "_held", "_last", "_pending", "_pieces", "blank_until", "size")
+    __slots__ = ("_ends", "_pieces", "origin")
 
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self._ends: list[int] = []
-        self._pending: list[str] = []
-        self._held = ""
-        self._last: Text | None = None
-        self.blank_until = 0
-        self.size = 0
+    def __init__(self, origin: Text) -> None:
+        self.origin = origin
+        self._pieces = [str(origin)]
+        self._ends = [origin.length]
 
-    def append(self, text: str) -> None:
-        """Add to the end; O(1), nothing is joined before a `Text` is asked for."""
-        self._pending.append(text)
-        self.size += len(text)
-
-    def waits(self) -> bool:
-        """Whether the end is half a character, so that `close` would change the text."""
-        return ends_in_high_half(self._pending[-1] if self._pending else self._held)
-
-    def close(self) -> None:
-        """Give up waiting for the second half of a character."""
-        if not self.waits():
-            return
-        if self._pending:
-            self._pending[-1] = self._pending[-1][:-1] + REPLACEMENT
-        else:
-            self._held = REPLACEMENT
-            self._pending.append("")
-
-    def text(self) -> Text:
-        """Return all that was appended; the same object while nothing was."""
-        last = self._last
-        if last is not None and not self._pending:
-            return last
-        piece = "".join((self._held, *self._pending))
-        self._pending.clear()
-        self._held = ""
-        if not piece.isascii():
-            if ends_in_high_half(piece):
-                self._held, piece = piece[-1], piece[:-1]
-            piece = valid(piece)
-        length = self._ends[-1] if self._ends else 0
-        if piece:
-            if self.blank_until == length:
-                self.blank_until += len(piece) if piece.isspace() else 0
-            length += len(piece)
-            self._pieces.append(piece)
-            self._ends.append(length)
-        elif last is not None:
-            return last
-        self._last = Text(self, length)
-        return self._last
+    def add(self, piece: str) -> int:
+        """Add to the end and return the length so far."""
+        end = self._ends[-1] + len(piece)
+        self._pieces.append(piece)
+        self._ends.append(end)
+        return end
 
     def cut(self, start: int, stop: int) -> str:
         """Return the characters from `start` to `stop`, at the cost of these."""
@@ -158,11 +117,73 @@ class TextBuffer:
             return ""
         ends = self._ends
         first = bisect_right(ends, start)
-        offset = ends[first - 1] if first else 0
         last = bisect_right(ends, stop - 1, first)
         pieces = self._pieces[first : last + 1]
-        end = ends[last]
-        if end > stop:
-            pieces[-1] = pieces[-1][: stop - end]
-        pieces[0] = pieces[0][start - offset :]
+        if ends[last] > stop:
+            pieces[-1] = pieces[-1][: stop - ends[last]]
+        if first:
+            start -= ends[first - 1]
+        pieces[0] = pieces[0][start:]
         return "".join(pieces)
+
+
+class TextBuffer:
+    """The growing side of a `Text`: what is added to `pending` is joined when asked for."""
+
+    __slots__ = ("_held", "_last", "pending")
+
+    def __init__(self, whole: Text | None = None) -> None:
+        self.pending: list[str] = []
+        self._held = ""
+        self._last = whole
+
+    def grows_to(self, text: str) -> bool:
+        """Whether the text begins with this one; then the rest is appended."""
+        known = str(self.text())
+        if self._held or not known or not text.startswith(known):
+            return False
+        if len(text) > len(known):
+            self.pending.append(text[len(known) :])
+        return True
+
+    def waits(self) -> bool:
+        """Whether the end is half a character, so that `close` would change the text."""
+        return ends_in_high_half(self.pending[-1] if self.pending else self._held)
+
+    def close(self) -> None:
+        """Give up waiting for the second half of a character."""
+        if not self.waits():
+            return
+        if self.pending:
+            self.pending[-1] = self.pending[-1][:-1] + REPLACEMENT
+        else:
+            self._held = REPLACEMENT
+            self.pending.append("")
+
+    def text(self) -> Text:
+        """Return all that was appended; the same object while nothing was."""
+        last = self._last
+        pending = self.pending
+        if last is not None and not pending:
+            return last
+        piece = "".join(pending)
+        pending.clear()
+        if not piece.isascii() or self._held:
+            piece = self._held + piece
+            self._held = ""
+            if ends_in_high_half(piece):
+                self._held, piece = piece[-1], piece[:-1]
+            piece = valid(piece)
+        if last is None:
+            last = self._last = Text(None, len(piece), piece, not piece or piece.isspace())
+        elif piece:
+            last = self._last = extended(last, piece)
+        return last
+
+
+def extended(text: Text, piece: str) -> Text:
+    """Return the text with a piece more, of the same origin."""
+    pieces = text._pieces  # noqa: SLF001  # the two classes are one
+    if pieces is None:
+        pieces = text._pieces = Pieces(text)  # noqa: SLF001
+    return Text(pieces, pieces.add(piece), None, text.blank and piece.isspace())

@@ -10,12 +10,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from acp_notebook.timeline.content import append_block, append_part, grow, tool_part
+from acp_notebook.timeline.content import (
+    append_block,
+    append_part,
+    grow,
+    text_of_block,
+    tool_part,
+)
 from acp_notebook.timeline.drafts import TerminalDraft, ToolDraft
 from acp_notebook.timeline.fold import encoded
 from acp_notebook.timeline.items import FINAL, Location
 from acp_notebook.timeline.plain import plain, text_or_none, whole_number
 from acp_notebook.timeline.terminals import from_meta
+from acp_notebook.timeline.text import valid
 
 if TYPE_CHECKING:
     from acp_notebook.timeline.fold import Fold
@@ -57,18 +64,14 @@ def known_or_new(
         fold.count(f"{kind}.toolCallId")
         return None
     call = fold.calls.get(tool_call_id)
-    if call is not None and not (
-        announces and call.finished and call.turn is not fold.current_turn()
-    ):
+    if call is not None and not (announces and call.finished and call.turn is not fold.turns[-1]):
         return call
     if not fold.room():
         return None
     fold.close_all()
+    shown_id = valid(tool_call_id)
     call = ToolDraft(
-        fold.unique(f"tool:{encoded(plain(tool_call_id))}"),
-        plain(tool_call_id),
-        fold.at,
-        historical=fold.historical,
+        fold.unique(f"tool:{encoded(shown_id)}"), shown_id, fold.at, historical=fold.historical
     )
     fold.calls[tool_call_id] = call
     fold.add(call)
@@ -81,44 +84,62 @@ def patch(
 ) -> None:
     """Take over the fields that an update names."""
     fold.touch(call)
-    clears = fold.version >= 2
-    for key, value in update.items():
-        if value is None and not clears:
-            continue
+    if fold.version >= 2:
+        clear(call, update)
+    get = update.get
+    if (value := get("title")) is not None:
+        call.title = text_or_none(value) or call.title
+    if (value := get("kind")) is not None:
+        call.tool_kind = text_or_none(value)
+    if (value := get("name")) is not None:
+        call.name = text_or_none(value)
+    if (value := get("content")) is not None:
+        if isinstance(value, list):
+            replace_content(fold, call, value, kind)
+        else:
+            fold.count(f"{kind}.content")
+    if (value := get("locations")) is not None:
+        call.locations = locations(fold, value, kind)
+    if (value := get("rawInput")) is not None:
+        call.raw_input = plain(value, fold.limits.max_depth)
+    if (value := get("rawOutput")) is not None:
+        call.raw_output = plain(value, fold.limits.max_depth)
+    if (value := get("error")) is not None:
+        call.error = text_or_none(value) or call.error
+    if isinstance(value := get("_meta"), dict):
+        read_meta(fold, call, value)
+    if with_status and (value := get("status")) is not None:
+        set_status(fold, call, value, kind)
+
+
+def clear(call: ToolDraft, update: dict[str, Any]) -> None:
+    """Take back what protocol v2 clears with null."""
+    cleared = [key for key, value in update.items() if value is None]
+    for key in cleared:
         if key == "title":
-            call.title = text_or_none(value) or (call.tool_call_id if value is None else call.title)
+            call.title = call.tool_call_id
         elif key == "kind":
-            call.tool_kind = text_or_none(value)
+            call.tool_kind = None
         elif key == "name":
-            call.name = text_or_none(value)
-        elif key == "status":
-            if with_status:
-                set_status(fold, call, value, kind)
+            call.name = None
+        elif key == "status" and not call.finished:
+            call.status = "pending"
         elif key == "content":
-            if value is None or isinstance(value, list):
-                replace_content(fold, call, value or [], f"{kind}.content")
-            else:
-                fold.count(f"{kind}.content")
+            keep_terminals(call, [])
         elif key == "locations":
-            call.locations = locations(fold, value or [], f"{kind}.locations")
+            call.locations = ()
         elif key == "rawInput":
-            call.raw_input = plain(value, fold.limits.max_depth)
+            call.raw_input = None
         elif key == "rawOutput":
-            call.raw_output = plain(value, fold.limits.max_depth)
-        elif key == "error":
-            call.error = text_or_none(value) or call.error
-        elif key == "_meta" and isinstance(value, dict):
-            read_meta(fold, call, value)
+            call.raw_output = None
 
 
 def set_status(fold: Fold, call: ToolDraft, value: Any, kind: str) -> None:
     """Take a status of the agent, as far as the client has not closed the call."""
-    if value is None:
-        value = "pending"
     if not isinstance(value, str):
         fold.count(f"{kind}.status")
         return
-    status = "cancelled" if value == "canceled" else plain(value)
+    status = "cancelled" if value == "canceled" else valid(value)
     if status not in FINAL:
         if not call.finished:
             call.status = status
@@ -133,44 +154,50 @@ def set_status(fold: Fold, call: ToolDraft, value: Any, kind: str) -> None:
     call.turn.calls.pop(call.id, None)
 
 
-def locations(fold: Fold, value: Any, where: str) -> tuple[Location, ...]:
+def locations(fold: Fold, value: Any, kind: str) -> tuple[Location, ...]:
     """Read the files that a call touches; what is no location is counted."""
     if not isinstance(value, list):
-        fold.count(where)
+        fold.count(f"{kind}.locations")
         return ()
     kept = []
     for member in value:
         path = text_or_none(member.get("path")) if isinstance(member, dict) else None
         if path is None:
-            fold.count(where)
+            fold.count(f"{kind}.locations")
         else:
             kept.append(Location(path, whole_number(member.get("line"))))
     return tuple(kept)
 
 
-def replace_content(fold: Fold, call: ToolDraft, content: list[Any], where: str) -> None:
+def replace_content(fold: Fold, call: ToolDraft, content: list[Any], kind: str) -> None:
     """Put this content in the place of the old; terminals that have output stay."""
     old = call.parts
-    call.parts = []
     call.attachments = 0
-    for member in content:
-        block = member.get("content") if isinstance(member, dict) else None
-        if isinstance(block, dict) and block.get("type") == "text" and member["type"] == "content":
-            text = block.get("text")
-            if isinstance(text, str):
-                if text:
-                    place = len(call.parts)
-                    append_part(fold, call, grow(old[place] if place < len(old) else None, text))
-                continue
-        append_part(fold, call, tool_part(fold, call, member, where))
-    kept = {id(part) for part in call.parts}
+    parts: list[Any] = []
+    for member in fold.fitting(content, len(old)):
+        text = None
+        if isinstance(member, dict) and member.get("type") == "content":
+            text = text_of_block(member.get("content"))
+        if text is None:
+            parts.append(tool_part(fold, call, member, f"{kind}.content"))
+        elif text:
+            parts.append(grow(old, len(parts), text))
+    fold.parts += len(parts) - len(old)
+    if old:
+        keep_terminals(call, parts)
+    else:
+        call.parts = parts
+
+
+def keep_terminals(call: ToolDraft, parts: list[Any]) -> None:
+    """Put these parts in the place of the old, and behind them the terminals with output."""
+    old, call.parts = call.parts, parts
     for part in old:
-        if isinstance(part, TerminalDraft) and id(part) not in kept:
-            if part.buffer.size:
-                call.parts.append(part)
+        if isinstance(part, TerminalDraft) and part not in parts:
+            if part.size:
+                parts.append(part)
             else:
                 part.cards.pop(call.id, None)
-    fold.parts -= len(old)
 
 
 def read_meta(fold: Fold, call: ToolDraft, meta: dict[str, Any]) -> None:

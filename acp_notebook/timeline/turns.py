@@ -7,9 +7,10 @@ An unchanged turn is the same object in the next snapshot.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
+from acp_notebook.timeline.frozen import frozen
 from acp_notebook.timeline.items import MessageSegment, Thought, ToolCall
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from acp_notebook.timeline.parts import Diff
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnError:
     """Why a turn failed, in the agent's words; `code` is the JSON-RPC error's."""
 
@@ -28,7 +29,7 @@ class TurnError:
     data: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnAgent:
     """Who answered: name and version of the agent, model and mode when the turn began."""
 
@@ -38,7 +39,7 @@ class TurnAgent:
     mode: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """Tokens of one turn, as the prompt's response told them."""
 
@@ -50,7 +51,7 @@ class Usage:
     cached_write_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Turn:
     """
     One prompt turn.
