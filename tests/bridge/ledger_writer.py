@@ -85,7 +85,9 @@ def main(path: str, name: str, seed: int) -> None:
             ledger.flush()
         for update in step.updates if step.call == "append" else ():
             ledger.append(step.session_id, update, run_id=step.run_id, at=at)
-        print(step.call, step.session_id, step.last, flush=True)
+        # One write to the pipe: a kill cannot tear the line.
+        sys.stdout.write(f"{step.call} {step.session_id} {step.last}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

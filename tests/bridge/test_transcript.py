@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acp_notebook.bridge.records import after_prompt
@@ -286,6 +286,7 @@ json_values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(json_values, max_size=6))
 def test_any_json_is_mapped(records: list) -> None:
     """Whatever a gateway sends as a transcript is mapped without an error, each call closed."""
