@@ -37,7 +37,13 @@ class AcpNotebookError(Exception):
             chat.ask("…", check=True)
         except acp_notebook.errors.AcpNotebookError as error:
             print(error)
+
+    All of them pickle, with what they carry: they cross from a worker process to its caller.
     """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # BaseException would call __init__ with the finished message alone.
+        return (_rebuild, (type(self), self.args, self.__dict__))
 
 
 class AgentNotFound(AcpNotebookError):
@@ -105,9 +111,6 @@ class TurnFailed(AcpNotebookError):
         self.turn = turn
         super().__init__(message)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.turn, str(self)))
-
 
 class ProtocolError(AcpNotebookError):
     """A frame broke the protocol. `fault` says whose: `agent` or `client`."""
@@ -157,6 +160,19 @@ class NotOnHostThread(AcpNotebookError):
     """A blocking call was made on the host's own thread, where it would wait for itself."""
 
 
+STDERR_HEAD = "\n\nThe last lines that it wrote to stderr:\n"
+
+
 def _with_tail(message: str, stderr_tail: str) -> str:
     tail = stderr_tail.strip()
-    return f"{message}\n\nThe last lines that it wrote to stderr:\n{tail}" if tail else message
+    return f"{message}{STDERR_HEAD}{tail}" if tail else message
+
+
+def _rebuild(
+    kind: type[AcpNotebookError], args: tuple[Any, ...], state: dict[str, Any]
+) -> AcpNotebookError:
+    """Make an exception anew from its message and its attributes."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error

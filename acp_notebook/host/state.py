@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from acp_notebook.timeline import TimelineSnapshot
 
 Status = Literal[
@@ -22,7 +23,7 @@ Status = Literal[
     "closed",
 ]
 
-Action = Literal["retry", "restart", "reconnect", "login"]
+Action = Literal["retry", "restart", "reconnect", "login", "new"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,22 @@ class QueuedPrompt:
 
 
 @dataclass(frozen=True, slots=True)
+class Elicitation:
+    """
+    A question of the agent that is no permission (`elicitation/create`).
+
+    `form`: `schema` is a flat JSON schema of what to fill in (text, number, boolean, choices). `url`:
+    the person is to open `url`. The answer is an action, and for an accepted form its content.
+    """
+
+    id: str
+    mode: Literal["form", "url"]
+    message: str
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ChatState:
     """
     The state of one chat.
@@ -76,12 +93,16 @@ class ChatState:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     auth_methods: tuple[Mapping[str, Any], ...] = ()
     error: ChatError | None = None
+    note: str = ""
+    """A word that is no error (no history came, a block was sent as a link); goes with the error."""
     queue: tuple[QueuedPrompt, ...] = ()
     running_since: float | None = None
     draft: str = ""
     policy: str = "ask"
     read_only: bool = False
     """The shown session can be looked at and not continued (its folder is gone)."""
+    elicitations: tuple[Elicitation, ...] = ()
+    """Questions of the agent that wait for an answer (`session.answer_elicitation`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,408 @@
+"""
+From no agent to an open session, and back: starting, opening, switching, failing, restarting, closing.
+
+One such operation runs at a time in a chat. While it runs, prompts queue for the session that it will
+show. When it fails, what was shown stays, and prompts that were typed come back as the draft; only an
+explicit Send, Retry, Login or Restart tries again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from acp_notebook.errors import (
+    AcpNotebookError,
+    AgentStartError,
+    AuthRequired,
+    SessionError,
+    WorkspaceMissing,
+)
+from acp_notebook.host import pool
+from acp_notebook.host.bound import BoundSession
+from acp_notebook.host.connection import can
+from acp_notebook.host.failures import describe_failure
+from acp_notebook.host.opening import Opener, check_folder
+from acp_notebook.host.prompts import unsent_turn
+from acp_notebook.host.retained import Retained
+from acp_notebook.host.state import ChatError, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from acp_notebook.host.connection import AgentConnection
+    from acp_notebook.host.failures import AgentError
+    from acp_notebook.host.prompts import Entry
+    from acp_notebook.host.session import ChatSession
+
+
+class Lifecycle:
+    """What has been opened for one chat, and how far it is."""
+
+    def __init__(self, chat: ChatSession) -> None:
+        self.chat = chat
+        self.connection: AgentConnection | None = None
+        self.opener: Opener | None = None
+        self.coming: BoundSession | None = None
+        """The session that is being opened and is not shown yet."""
+        self.retained = Retained(self)
+        self.login_tried = False
+        self._base: Status = "idle"
+        self._lock = asyncio.Lock()
+        self._opening: asyncio.Task[None] | None = None
+        self._failed_entry: Entry | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._stop_listening: Callable[[], None] = lambda: None
+
+    # --- what it is
+
+    def status(self) -> Status:
+        """Return the status of the chat."""
+        if self._base != "idle":
+            return self._base
+        run = self.chat.shown.run
+        if run is None:
+            return "idle"
+        return "stopping" if run.stopped else "running"
+
+    @property
+    def target(self) -> BoundSession:
+        """The session that a prompt belongs to which is entered now."""
+        return self.coming or self.chat.shown
+
+    @property
+    def can_load(self) -> bool:
+        """Whether the agent can replay a session."""
+        return self.connection is not None and can(self.connection.capabilities, "loadSession")
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether the agent can go on with a session without replaying it."""
+        connection = self.connection
+        return connection is not None and can(
+            connection.capabilities, "sessionCapabilities", "resume"
+        )
+
+    def check_usable(self) -> None:
+        """
+        Check that prompts can be entered.
+
+        Raises:
+            SessionError: the chat is closed. WorkspaceMissing: the session can only be looked at.
+        """
+        self.check_open()
+        if self.target.read_only:
+            raise WorkspaceMissing(
+                f"This session can only be read: its folder {self.target.cwd} is not there, "
+                "or its agent does not know it any more."
+            )
+
+    # --- opening
+
+    async def ensure_open(self) -> None:
+        """Start the agent and open the shown session, unless that is done; see `ChatSession.start`."""
+        self.check_usable()
+        if self.chat.shown.open and self._opening is None:
+            return
+        if self._opening is None:
+            self._opening = asyncio.ensure_future(self._guarded(self._open))
+            self._opening.add_done_callback(self._opened)
+        await asyncio.shield(self._opening)
+
+    def pump(self) -> None:
+        """Send the next prompt of the session that takes prompts; open it first where needed."""
+        target = self.target
+        if not target.queue:
+            return
+        if target.open and self._opening is None and self.coming is None:
+            self.send_next(target)
+        elif self._opening is None and self.coming is None and self._base != "authenticating":
+            self.spawn(self._open_quietly())
+
+    def send_next(self, bound: BoundSession) -> None:
+        """Send the next prompt of a session, unless one runs."""
+        while bound.open and bound.run is None and bound.queue:
+            self.chat.begin(bound, bound.queue.pop(0))
+
+    async def connected(self) -> AgentConnection:
+        """
+        Return a connection to the agent; it is started where needed.
+
+        Raises:
+            AgentNotFound, AgentStartError, ProtocolError: it did not come up.
+        """
+        if self.connection is not None and self.connection.alive:
+            return self.connection
+        chat = self.chat
+        check_folder(chat.shown.cwd)
+        connection = await pool.acquire(
+            chat, chat.spec, chat.shown.cwd, chat.settings, self._set_phase
+        )
+        self.connection = connection
+        self.opener = Opener(connection, chat.settings)
+        self._stop_listening = connection.on_end(lambda: self._agent_ended(connection))
+        return connection
+
+    async def run(self, operation: Callable[[], Awaitable[None]]) -> None:
+        """Run an operation that changes what is shown, alone; a failure leaves what was shown."""
+        self.check_open()
+        await self._guarded(operation)
+        self.pump()
+
+    def check_open(self) -> None:
+        """Check that the chat is not closed; raises SessionError when it is."""
+        if self._base == "closed":
+            raise SessionError("This chat is closed. Open a new one.")
+
+    def show(self, bound: BoundSession) -> None:
+        """Show another session; the one before is kept while its prompt runs."""
+        chat = self.chat
+        before = chat.shown
+        self.coming = None
+        if before is not bound:
+            self.retained.keep_or_leave(before)
+        self.retained.drop(bound)
+        chat.shown = bound
+        chat.changed(bound, state=True, reset=True)
+
+    # --- told from outside
+
+    def session_settled(self, bound: BoundSession) -> None:
+        """A prompt of this session has ended."""
+        if bound.queue:
+            # After the settled turn's future has been seen, so that turns are told apart.
+            asyncio.get_running_loop().call_soon(self.send_next, bound)
+        elif bound is not self.chat.shown:
+            self.retained.drop(bound)
+            self.retained.keep_or_leave(bound)
+
+    def login_wanted(self, error: AgentError, entry: Entry) -> None:
+        """A prompt was refused for want of a login: offer one, and send it again after that."""
+        self._failed_entry = entry
+        self.chat.error = ChatError(
+            "Sign in again",
+            error.message or "The agent wants a login.",
+            actions=("login", "restart"),
+        )
+        self.chat.changed(None, state=True, urgent=True)
+
+    def stop_opening(self) -> None:
+        """Stop what is being opened. Prompts that wait come back; without any, the start itself ends."""
+        queue = self.target.queue
+        if queue and (self._opening is not None or self.coming is not None):
+            for entry in list(queue):
+                self._return(entry)
+            queue.clear()
+            self.chat.changed(None, state=True, urgent=True)
+        elif self._opening is not None:
+            if self.opener is not None:
+                self.opener.abandon()
+            self._opening.cancel()
+
+    # --- restart, close
+
+    async def restart(self) -> None:
+        """Start a new child and go on with the same session where the agent can."""
+        self.check_open()
+        if self._opening is not None:
+            self._opening.cancel()
+            await asyncio.gather(self._opening, return_exceptions=True)
+        await self.disconnect()
+        await self.ensure_open()
+
+    async def disconnect(self) -> None:
+        """Let the agent go; its process ends when no other chat uses it."""
+        connection, self.connection, self.opener = self.connection, None, None
+        if connection is None:
+            return
+        self._stop_listening()
+        pool.retire(connection)
+        for bound in self._all():
+            if bound.run is not None:
+                await connection.notify("session/cancel", {"sessionId": bound.session_id})
+            await bound.close("The agent was restarted." if self._base != "closed" else "")
+        await pool.release(self.chat, connection)
+
+    async def close(self) -> None:
+        """End everything; idempotent."""
+        if self._base == "closed":
+            return
+        self._base = "closed"
+        if self._opening is not None:
+            self._opening.cancel()
+        for bound in {id(b): b for b in (*self._all(), self.target)}.values():
+            for entry in bound.queue:
+                if not entry.done.done():
+                    entry.done.set_exception(SessionError("The chat was closed."))
+            bound.queue.clear()
+        await self.disconnect()
+        self.chat.changed(None, state=True, urgent=True)
+
+    # --- inside: opening
+
+    async def _guarded(self, operation: Callable[[], Awaitable[None]]) -> None:
+        async with self._lock:
+            before = self._base
+            self.chat.error, self.chat.note = None, ""
+            self._base = "starting"
+            self.chat.changed(None, state=True, urgent=True)
+            try:
+                await operation()
+            except asyncio.CancelledError:
+                self._fail(AgentStartError("The start was stopped.", phase="stopped"), before)
+                raise
+            except AcpNotebookError as error:
+                self._fail(error, before)
+                raise
+            except OSError as error:
+                failure = AgentStartError(f"{error}", phase="start")
+                self._fail(failure, before)
+                raise failure from error
+            finally:
+                self.coming = None
+                self._set_phase("")
+            if self._base == "starting":
+                self._base = "idle"
+            self.login_tried = False
+            self.chat.changed(None, state=True, urgent=True)
+
+    async def _open(self) -> None:
+        chat = self.chat
+        before = chat.shown
+        connection = await self.connected()
+        assert self.opener is not None
+        if before.session_id is None and before.key is not None:
+            self._set_phase("loading the session")
+            before.cwd = self._cwd_of(before.key)
+            await self.opener.load(before, self._id_of(before.key), self._load_method())
+        elif before.session_id is None:
+            self._set_phase("opening a session")
+            await self.opener.new(before)
+        elif before.connection is not connection:
+            await self._reopen(before)
+        chat.changed(chat.shown, state=True, reset=True)
+
+    async def _reopen(self, before: BoundSession) -> None:
+        """Go on with a session after its agent was started anew."""
+        chat, opener = self.chat, self.opener
+        assert opener is not None
+        fresh = BoundSession(chat, before.cwd, key=before.key)
+        fresh.queue, fresh.first_prompt = before.queue, before.first_prompt
+        session_id = before.session_id
+        assert session_id is not None
+        if not before.worth_keeping:
+            fresh.key = None
+            await opener.new(fresh)
+        elif self.can_load:
+            await opener.load(fresh, session_id, "session/load")
+        elif self.can_resume:
+            await opener.load(fresh, session_id, "session/resume")
+            if not len(fresh.snapshot().items):
+                before.take_over(fresh)
+                return
+        else:
+            fresh.key = None
+            await opener.new(fresh)
+            before.queue = []
+            before.read_only = True
+            chat.note = (
+                f"{chat.state.agent.title} cannot load sessions, so this is a new one. "
+                "The conversation before can still be read."
+            )
+        fresh.prompts_sent = 0 if fresh.key is None else before.prompts_sent
+        self.show(fresh)
+
+    async def _open_quietly(self) -> None:
+        with contextlib.suppress(AcpNotebookError, asyncio.CancelledError):
+            await self.ensure_open()
+
+    def _opened(self, task: asyncio.Task[None]) -> None:
+        self._opening = None
+        if not task.cancelled() and task.exception() is None:
+            self.pump()
+
+    def _fail(self, error: AcpNotebookError, before: Status) -> None:
+        """Show what went wrong; give prompts back that wait for the session."""
+        chat = self.chat
+        usable = chat.shown.open
+        if self._base != "closed":
+            if isinstance(error, AuthRequired):
+                self._base = "auth-failed"
+            elif usable:
+                self._base = before if before not in {"starting", "authenticating"} else "idle"
+            else:
+                loading = self.target.key is not None and self.target.session_id is None
+                self._base = "load-failed" if loading and self.connection else "start-failed"
+        chat.error = describe_failure(
+            error,
+            chat.spec.shown_title,
+            login_tried=self.login_tried,
+            has_login=self.connection is not None and bool(self.connection.auth_methods),
+        )
+        waiting = self.target.queue
+        for entry in list(waiting):
+            if entry.awaited:
+                waiting.remove(entry)
+                if not entry.done.done():
+                    entry.done.set_exception(error)
+            elif not isinstance(error, AuthRequired):
+                waiting.remove(entry)
+                self._return(entry)
+        chat.changed(None, state=True, urgent=True)
+
+    def _return(self, entry: Entry) -> None:
+        """Take a prompt back that was not sent: as a turn that was cancelled, and as the draft."""
+        if not entry.awaited:
+            self.chat.give_back(entry.shown.text)
+        if not entry.done.done():
+            entry.done.set_result(unsent_turn(entry.shown.blocks))
+
+    # --- inside: ends
+
+    def _agent_ended(self, connection: AgentConnection) -> None:
+        """The agent's process is gone, or its link."""
+        if self.connection is not connection:
+            return
+        chat = self.chat
+        clean = connection.returncode == 0 and all(b.run is None for b in self._all())
+        for bound in self._all():
+            bound.agent_ended()
+        pool.retire(connection)
+        self.spawn(pool.release(chat, connection))
+        if self._base in {"idle", "authenticating"}:
+            self._base = "exited"
+            if not clean:
+                remote = connection.process is None
+                chat.error = ChatError(
+                    "The connection was lost" if remote else f"{connection.info.title} has ended",
+                    connection.how_it_ended(),
+                    stderr_tail=connection.stderr_tail,
+                    actions=("reconnect",) if remote else ("restart",),
+                )
+        chat.changed(None, state=True, urgent=True)
+
+    # --- inside: small things
+
+    def _all(self) -> list[BoundSession]:
+        return [self.chat.shown, *self.retained]
+
+    def _load_method(self) -> str:
+        return "session/load" if self.can_load or not self.can_resume else "session/resume"
+
+    def _id_of(self, key: str) -> str:
+        return key
+
+    def _cwd_of(self, key: str) -> str:  # noqa: ARG002
+        return self.chat.cwd
+
+    def _set_phase(self, phase: str) -> None:
+        if self.chat.phase != phase:
+            self.chat.phase = phase
+            self.chat.changed(None, state=True, urgent=True)
+
+    def spawn(self, coroutine: Any) -> None:
+        """Run something beside, on the host thread."""
+        task = asyncio.ensure_future(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
