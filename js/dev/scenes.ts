@@ -1,7 +1,7 @@
 // Views to look at, in the form in which the kernel sends them.
 import type { BlobRef, Group, Item, Meta, Part, Turn, View } from "../src/messages";
 
-const START = 1_790_000_000;
+const START = Math.floor(Date.now() / 1000) - 120;
 
 export const META: Meta = {
   status: "idle", phase: "", title: "Weather data clean-up", name: "", sessionKey: "s", readOnly: false, note: "", elicitations: [], cwd: "/home/ada/weather", agent: { name: "opencode", title: "OpenCode", version: "1.4.0" },
@@ -26,7 +26,7 @@ export class Scene {
 
   private group(kind: Group["kind"]): Group {
     const last = this.view.groups.at(-1);
-    if (last?.kind === kind) return last;
+    if (last?.kind === kind && last.turnIndex === this.view.turns.length - 1) return last;
     const group: Group = { id: `group:${this.view.groups.length}`, kind, itemIds: [], attachments: [], turnIndex: this.view.turns.length - 1 };
     this.view.groups.push(group);
     return group;
@@ -198,6 +198,14 @@ const SCENES: Record<string, () => Scene> = {
   picture: () =>
     new Scene().ask("Plot it", [{ kind: "image", blob: PICTURE, source: null, mimeType: "image/png", alt: "photo.png" }]).tool("plot", "other", { outputParts: [{ kind: "image", blob: PICTURE, source: null, mimeType: "image/png", alt: "plot" }] })
       .say("Here it is:", [{ kind: "image", blob: PICTURE, source: null, mimeType: "image/png", alt: "Mean by year" }]),
+  form: () =>
+    new Scene().ask("Deploy").tool("deploy", "execute", { status: "in_progress", endedAt: null }).running().meta({
+      note: "The session came without its history.",
+      elicitations: [
+        { id: "e1", mode: "form", message: "Where should this go?", url: "", schema: { type: "object", required: ["name", "env"], properties: { name: { type: "string", title: "Name", description: "Letters and digits", pattern: "[a-z0-9]+" }, env: { type: "string", title: "Environment", enum: ["test", "prod"], enumNames: ["Test", "Production"] }, count: { type: "integer", title: "Copies", minimum: 1, maximum: 5, default: 2 }, fast: { type: "boolean", title: "Skip the tests" }, tags: { type: "array", title: "Tags", items: { type: "string", enum: ["a", "b"] } } } } },
+        { id: "e2", mode: "url", message: "Please log in on this page.", url: "https://example.org/login?x=1", schema: {} },
+      ],
+    }),
   rtl: () => new Scene().ask("مرحبا").say("שלום, זה הקוד: `./run.sh -v`\n\nالناتج (٣):\n\n```py\nprint(1)\n```\n\nEnglish line."),
   many: () => {
     const scene = new Scene();

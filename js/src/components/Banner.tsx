@@ -10,7 +10,22 @@ export function ConnectionBanner(): JSX.Element | null {
   return <div class="acp-banner" role="status"><Icon name="info" />{t(`connection.${connection}`)}</div>;
 }
 
-const MESSAGES = { retry: "retry", restart: "restart" } as const;
+/** A word that is no error, e.g. that a session came without its history. */
+export function NoteBanner(): JSX.Element | null {
+  const { store, act } = usePanel();
+  const note = store.meta.note.value;
+  const readOnly = store.meta.readOnly.value;
+  if (!note && !readOnly) return null;
+  return (
+    <div class="acp-note" role="status">
+      <Icon name="info" /><span class="acp-grow" dir="auto">{note || t("readOnly")}</span>
+      {note && <IconButton icon="cross" label={t("error.dismiss")} onClick={() => act({ kind: "dismiss-error" })} />}
+    </div>
+  );
+}
+
+/** Starting again is what reconnecting means to the kernel. */
+const MESSAGES = { retry: "retry", restart: "restart", reconnect: "retry" } as const;
 
 export function ErrorBanner(): JSX.Element | null {
   const { store, act } = usePanel();

@@ -4,7 +4,7 @@ import { useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Composer } from "../composer/Composer";
 import { t } from "../strings";
-import { ConnectionBanner, ErrorBanner } from "./Banner";
+import { ConnectionBanner, ErrorBanner, NoteBanner } from "./Banner";
 import { agentName, PanelContext, useLocal, usePanel, useStore, type Panel as PanelTools } from "./context";
 import { Header } from "./Header";
 import { Lightbox } from "./Lightbox";
@@ -20,6 +20,7 @@ export function Panel({ panel }: { panel: PanelTools }): JSX.Element {
       <ConnectionBanner />
       <Timeline />
       <ErrorBanner />
+      <NoteBanner />
       <PlanStrip />
       <Composer />
       <Toast />

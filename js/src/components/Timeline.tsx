@@ -6,6 +6,7 @@ import { t } from "../strings";
 import { useNow } from "./clock";
 import { agentName, usePanel, useStore } from "./context";
 import { duration } from "./format";
+import { Elicitations } from "./Elicitation";
 import { Icon } from "./icons";
 import { AssistantGroup, UserGroup } from "./Turn";
 
@@ -20,6 +21,7 @@ export function Timeline(): JSX.Element {
         <div class="acp-timeline" ref={content}>
           {store.loading.value && <div class="acp-line acp-loading"><span class="acp-spinner" />{t("timeline.loading")}</div>}
           <Groups />
+          <Elicitations />
           <Working />
         </div>
       </div>

@@ -5,7 +5,7 @@ import type { HLJSApi } from "highlight.js";
 import type { RenderScope } from "./grammar";
 import { addLanguages } from "./highlight";
 
-type Typeset = (tex: string, display: boolean) => string;
+type Typeset = (tex: string, display: boolean) => string | null;
 
 /** What the two lazy modules export. */
 export interface MathsModule { typeset: Typeset }
@@ -19,7 +19,9 @@ export const extras = {
 
 export type Load = (name: "maths" | "languages") => Promise<unknown>;
 let load: Load | null = null;
-const asked = new Set<string>();
+/** A module that could not be had is asked for again after this time. */
+const RETRY_MS = 60_000;
+const askAgainAt = new Map<string, number>();
 
 /** Says how lazy modules are fetched; the first view that can reach a kernel does. */
 export function setLoader(loader: Load): void {
@@ -27,13 +29,13 @@ export function setLoader(loader: Load): void {
 }
 
 async function fetchOnce<T>(name: "maths" | "languages", take: (module: T) => void): Promise<void> {
-  if (asked.has(name) || !load) return;
-  asked.add(name);
+  if (!load || performance.now() < (askAgainAt.get(name) ?? 0)) return;
+  askAgainAt.set(name, Infinity);
   try {
     take((await load(name)) as T);
     extras.version.value += 1;
   } catch (error) {
-    asked.delete(name);
+    askAgainAt.set(name, performance.now() + RETRY_MS);
     console.warn(`[acp_notebook] ${name} cannot be loaded`, error);
   }
 }

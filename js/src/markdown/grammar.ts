@@ -11,7 +11,7 @@ export interface RenderScope {
   /** Numbers of the footnotes in order of their first mention. */
   footnoteNumbers: Map<string, number>;
   /** TeX to MathML once the maths library is here. */
-  typeset: ((tex: string, display: boolean) => string) | null;
+  typeset: ((tex: string, display: boolean) => string | null) | null;
   /** Remote images that the reader asked to see. */
   allowedImages: Set<string>;
   /** Set when a code block names a language that nobody knows yet, or maths could not be typeset. */

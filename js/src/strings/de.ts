@@ -18,7 +18,7 @@ export const de: Strings = {
   "stop.max_tokens": "Die Antwort ist abgeschnitten: Token-Grenze erreicht.", "stop.max_turn_requests": "Angehalten: zu viele Anfragen in einem Zug.",
   "stop.refusal": "Der Agent lehnt es ab, fortzufahren.", "stop.cancelled": "Angehalten.", "stop.byUser": "Von Ihnen angehalten.", "stop.other": "Beendet: {reason}.", "turn.empty": "Der Zug endete ohne Ausgabe.",
   "turn.failed": "Der Zug ist fehlgeschlagen", "turn.prompt-failed": "Nicht gesendet",
-  "error.detail": "Einzelheiten", "error.stderr": "Ausgabe des Agenten", "error.dismiss": "Verwerfen", "action.retry": "Noch einmal", "action.restart": "Agent neu starten", "action.login": "Anmelden",
+  "readOnly": "Dieses Gespräch kann gelesen, nicht fortgesetzt werden.", "action.reconnect": "Neu verbinden", "error.detail": "Einzelheiten", "error.stderr": "Ausgabe des Agenten", "error.dismiss": "Verwerfen", "action.retry": "Noch einmal", "action.restart": "Agent neu starten", "action.login": "Anmelden",
   "tool.input": "Eingabe", "tool.output": "Ausgabe", "tool.raw": "Roh", "tool.error": "Fehler", "tool.locations": "Dateien", "tool.noResult": "kein Ergebnis gemeldet",
   "tool.calls": "{count} Werkzeugaufrufe", "tool.callsFailed": "{count} fehlgeschlagen",
   "tool.status.pending": "wartet", "tool.status.in_progress": "läuft", "tool.status.completed": "fertig", "tool.status.failed": "fehlgeschlagen", "tool.status.cancelled": "abgebrochen",

@@ -17,7 +17,7 @@ export const en = {
   "stop.max_tokens": "The answer was cut: token limit reached.", "stop.max_turn_requests": "Stopped: too many requests in one turn.",
   "stop.refusal": "The agent refused to go on.", "stop.cancelled": "Stopped.", "stop.byUser": "Stopped by you.", "stop.other": "Ended: {reason}.", "turn.empty": "The turn ended without any output.",
   "turn.failed": "The turn failed", "turn.prompt-failed": "Not sent",
-  "error.detail": "Details", "error.stderr": "What the agent printed", "error.dismiss": "Dismiss", "action.retry": "Try again", "action.restart": "Restart agent", "action.login": "Log in",
+  "readOnly": "This conversation can be read, not continued.", "action.reconnect": "Reconnect", "error.detail": "Details", "error.stderr": "What the agent printed", "error.dismiss": "Dismiss", "action.retry": "Try again", "action.restart": "Restart agent", "action.login": "Log in",
   "tool.input": "Input", "tool.output": "Output", "tool.raw": "Raw", "tool.error": "Error", "tool.locations": "Files", "tool.noResult": "no result reported",
   "tool.calls": "{count} tool calls", "tool.callsFailed": "{count} failed",
   "tool.status.pending": "waiting", "tool.status.in_progress": "running", "tool.status.completed": "done", "tool.status.failed": "failed", "tool.status.cancelled": "cancelled",
