@@ -217,6 +217,7 @@ class OpenClawAgent:
     async def _patch(self, session: Session, patch: dict[str, Any] | None) -> list[dict[str, Any]]:
         if patch is not None:
             answer = await self._gateway.request("sessions.patch", {"key": session.key, **patch})
+            self._prompts.quiet(session)
             key = answer.get("key") if isinstance(answer, dict) else None
             if isinstance(key, str) and key:
                 self._prompts.adopt_key(session, key)

@@ -96,6 +96,8 @@ class Events:
 
     def _final(self, prompt: Prompt, stop: str) -> None:
         reason = STOP_REASONS.get(stop, "end_turn")
+        if not stop:
+            self._prompts.quiet(prompt.session)  # a command's reply, or a swallowed message
         if prompt.output.sent or prompt.output.calls:
             self._prompts.end(prompt, reason)
         else:
@@ -111,6 +113,7 @@ class Events:
         reason = STOP_REASONS.get(prompt.model_stop, "end_turn")
         if payload.get("errorKind") == "refusal":
             reason = "refusal"
+        self._prompts.quiet(prompt.session)
         self._prompts.end(prompt, reason, text or "The model failed without an error text.")
 
     def _agent(self, payload: dict[str, Any]) -> None:

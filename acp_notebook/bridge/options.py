@@ -36,6 +36,8 @@ class BridgeOptions:
         recovery_grace_s: how long a prompt that the gateway accepted waits for a lost link.
         unacknowledged_grace_s: how long one waits that the gateway has not accepted.
         approval_timeout_s: how long a permission request stays open; None: as the gateway says.
+        quiet_s: how long a prompt waits after a failed or silent end, or a changed option: one that
+            comes at once is swallowed by the gateway, which steers it into the run that ends.
         silent_end_s: after a run's lifecycle has ended, how long its chat end may take.
     """
 
@@ -61,6 +63,7 @@ class BridgeOptions:
     recovery_grace_s: float = 600.0
     unacknowledged_grace_s: float = 5.0
     approval_timeout_s: float | None = None
+    quiet_s: float = 1.0
     silent_end_s: float = 20.0
     challenge_timeout_s: float = 15.0
     request_timeout_s: float = 30.0

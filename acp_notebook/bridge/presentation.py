@@ -20,6 +20,7 @@ _CWD_LINE = re.compile(r"\[Working directory: [^\]\n]*\]\s*")
 _CWD_START = "[Working directory:"
 # The gateway's stand-in for a session that has no title yet.
 _PLACEHOLDER = re.compile(r"([0-9a-f]{8}) \(\d{4}-\d\d-\d\d\)")
+# What the gateway calls a client that names itself as we do.
 _OWN_NAME = "ACP"
 _TITLE_CHARS = 60
 
@@ -186,7 +187,7 @@ def _title(row: dict[str, Any], key: str, first_prompt: str) -> str:
     name = _text(row.get("displayName"))
     candidates = (
         derived,
-        "" if name == _OWN_NAME and first_prompt else clean_title(name),
+        "" if name == _OWN_NAME else clean_title(name),
         clean_title(_text(row.get("label"))),
         _shortened(first_prompt),
         key,

@@ -24,6 +24,7 @@ from acp_notebook.bridge import records
 from acp_notebook.bridge.gateway import NO_TIMEOUT
 from acp_notebook.bridge.pending import Prompt, PromptFailed
 from acp_notebook.bridge.protocol import BadParams, GatewayClosed, GatewayError
+from acp_notebook.bridge.rows import short_key
 from acp_notebook.bridge.updates import now_ms
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ class Prompts:
 
     def owner_of(self, session_key: str) -> Prompt | None:
         """The one pending prompt of a gateway session; None when there is none or are several."""
-        found = [prompt for prompt in self.pending() if prompt.session.key == session_key]
+        keys = {session_key, short_key(session_key)}
+        found = [prompt for prompt in self.pending() if prompt.session.key in keys]
         return found[0] if len(found) == 1 else None
 
     # From the client
@@ -96,6 +98,7 @@ class Prompts:
         session.prompt = prompt
         if older is not None and not older.is_answered:
             await self.stop(older)
+        await asyncio.sleep(session.quiet_until - asyncio.get_running_loop().time())
         if not prompt.is_ended:
             self._updates.record(
                 self._ledger.accept_prompt,
@@ -106,6 +109,10 @@ class Prompts:
             )
             await self.send(prompt)
         return await prompt.answer
+
+    def quiet(self, session: Session) -> None:
+        """What the gateway does for this session now must be over before the next prompt."""
+        session.quiet_until = asyncio.get_running_loop().time() + self._options.quiet_s
 
     def follow(self, session: Session, run_id: str, after: list[records.Record]) -> None:
         """Send on what a run still says whose bridge died; `after` is what was replayed of it."""

@@ -127,11 +127,12 @@ def row_of(rows: list[dict[str, Any]], key: str) -> dict[str, Any] | None:
     exact = next((row for row in rows if row["key"] == key), None)
     if exact is not None:
         return exact
-    same = [row for row in rows if _short(row["key"]) in {key, f"acp-bridge:{key}"}]
+    same = [row for row in rows if short_key(row["key"]) in {key, f"acp-bridge:{key}"}]
     return same[0] if len(same) == 1 else None
 
 
-def _short(key: str) -> str:
+def short_key(key: str) -> str:
+    """Return the key that a canonical one stands for: without `agent:<agent>:`."""
     parts = key.split(":", 2)
     return parts[2] if len(parts) == 3 and parts[0] == "agent" else key
 

@@ -23,7 +23,8 @@ class Session:
 
     `key` is the gateway's session key, replaced by the canonical one as soon as the gateway
     names it. `ledger_id` is the ACP id under which the ledger has it: a session that was loaded
-    by its key goes on under the id that it had first.
+    by its key goes on under the id that it had first. Until `quiet_until`, on the loop's clock,
+    the gateway may still be at work on something that has ended for the client.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Session:
     first_prompt: str = ""
     prompt: Prompt | None = field(default=None, repr=False)
     used_at: float = 0.0
+    quiet_until: float = 0.0
 
     @property
     def is_busy(self) -> bool:
