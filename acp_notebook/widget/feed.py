@@ -43,7 +43,7 @@ class Feed:
         self._session = session
         self._post = post
         self._at_flush = at_flush
-        self._epoch = secrets.token_hex(8)
+        self._epoch = secrets.token_hex(4)
         self._version = 0
         self._pace = Pace()
         self._sent: SentView | None = None
@@ -118,17 +118,21 @@ class Feed:
         if sent is None:
             return
         snapshot, state = self._session.snapshot, self._session.state
-        address = self.address
         if reset or not sent.shows(snapshot, state):
-            self._groups = GroupCache()
-            self._sent = self._view()
-            self._version += 1
-            self._send_snapshot(EVERYBODY)
+            self._begin_anew()
             return
+        address = self.address
         ops = sent.ops(snapshot, lambda: self._groups.groups(snapshot), state, touched)
         for some in packed(ops):
             self._version += 1
             self._say({**address, "kind": "ops", "version": self._version, "ops": some})
+
+    def _begin_anew(self) -> None:
+        """Show all pages another session, or another life of this one."""
+        self._groups = GroupCache()
+        self._sent = self._view()
+        self._version += 1
+        self._send_snapshot(EVERYBODY)
 
     def _send_snapshot(self, page: str) -> None:
         assert self._sent is not None

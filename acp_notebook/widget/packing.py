@@ -99,9 +99,9 @@ class Pieces:
     their items.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, first_bytes: int | None = None) -> None:
         self._pieces: list[Piece] = [_empty()]
-        self._room = FIRST_PIECE_BYTES
+        self._room = FIRST_PIECE_BYTES if first_bytes is None else first_bytes
         self._at: dict[str, int] = {}
 
     def add_item(self, item: Json) -> None:
@@ -118,16 +118,22 @@ class Pieces:
         self._make_room(size_of(op))
         self._pieces[-1]["ops"].append(op)
 
-    def place_of(self, item_id: str) -> int:
-        """Return the number of the piece that holds an item."""
-        return self._at[item_id]
+    @property
+    def count(self) -> int:
+        """How many pieces there are by now."""
+        return len(self._pieces)
+
+    def place_of(self, item_id: str) -> int | None:
+        """Return the number of the piece that holds an item, None when it was not added."""
+        return self._at.get(item_id)
 
     def add_group(self, group: Json) -> None:
         """Add the next newer group, cut where its items are."""
         runs: dict[int, list[str]] = {}
         for item_id in group["itemIds"]:
-            runs.setdefault(self._at[item_id], []).append(item_id)
-        newest = min(runs)
+            if item_id in self._at:
+                runs.setdefault(self._at[item_id], []).append(item_id)
+        newest = min(runs, default=0)
         for at, item_ids in runs.items():
             lifted = group["attachments"] if at == newest else []
             self._pieces[at]["view"]["groups"].append(

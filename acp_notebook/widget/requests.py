@@ -8,7 +8,9 @@ generation than the chat's own does nothing.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acp_notebook.errors import AcpNotebookError
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("acp_notebook.widget")
 
-ANY_TIME = frozenset({"resync", "fetch-blob"})
+STATIC = Path(__file__).parent / "static"
+ANY_TIME = frozenset({"resync", "fetch-blob", "fetch-module"})
 """Kinds that are right whatever the page shows."""
 
 
@@ -58,7 +61,9 @@ class Requests:
             "restart": self._restart,
             "retry": self._retry,
             "dismiss-error": self._dismiss_error,
+            "elicit": self._elicit,
             "fetch-blob": self._fetch_blob,
+            "fetch-module": self._fetch_module,
         }
 
     def receive(self, content: object) -> None:
@@ -130,9 +135,17 @@ class Requests:
 
     def _answer(self, message: PageMessage) -> None:
         body = message.body
-        self._session.answer(
+        if not self._session.answer(
             body["requestId"], body["optionId"], remember=body.get("remember", False)
-        )
+        ):
+            raise Refusal("This request is no longer open.")
+
+    def _elicit(self, message: PageMessage) -> None:
+        body = message.body
+        if not self._session.answer_elicitation(
+            body["elicitationId"], body["action"], body.get("content")
+        ):
+            raise Refusal("This question is no longer open.")
 
     def _ack(self, message: PageMessage) -> None:
         for request_id in message.body["requestIds"]:
@@ -147,13 +160,15 @@ class Requests:
         prompt_id, text = message.body["promptId"], message.body.get("text", "")
         match message.body["action"]:
             case "remove":
-                self._session.remove_queued(prompt_id)
+                done = self._session.remove_queued(prompt_id)
             case "send-now":
-                self._session.send_now(prompt_id)
+                done = self._session.send_now(prompt_id)
             case _ if text.strip():
-                self._session.edit_queued(prompt_id, [{"type": "text", "text": text}])
+                done = self._session.edit_queued(prompt_id, [{"type": "text", "text": text}])
             case _:
                 raise Refusal("There is nothing to send.")
+        if not done:
+            raise Refusal("This prompt is no longer in the queue.")
 
     def _set_mode(self, message: PageMessage) -> Awaitable[None]:
         return self._session.set_mode(message.body["modeId"])
@@ -174,16 +189,18 @@ class Requests:
         found = self._feed.blob(message.body["sha256"])
         if found is None:
             raise Refusal("These bytes are no longer there.")
-        data, mime_type = found
+        self._send_bytes(message.body["sha256"], *found)
+
+    def _fetch_module(self, message: PageMessage) -> Json:
+        data = (STATIC / f"{message.body['name']}.js").read_bytes()
+        digest = hashlib.sha256(data).hexdigest()
+        self._send_bytes(digest, data, "text/javascript")
+        return {"sha256": digest, "size": len(data), "mimeType": "text/javascript"}
+
+    def _send_bytes(self, sha256: str, data: bytes, mime_type: str) -> None:
         for offset in range(0, max(len(data), 1), BLOB_CHUNK):
+            about: Json = {"sha256": sha256, "mimeType": mime_type, "size": len(data)}
             self._post(
-                {
-                    **self._feed.address,
-                    "kind": "blob",
-                    "sha256": message.body["sha256"],
-                    "mimeType": mime_type,
-                    "size": len(data),
-                    "offset": offset,
-                },
+                {**self._feed.address, "kind": "blob", **about, "offset": offset},
                 [data[offset : offset + BLOB_CHUNK]],
             )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from acp_notebook.host.state import ChatState
     from acp_notebook.timeline import Group, Item, Part, TimelineSnapshot
-    from acp_notebook.widget.messages import Json, Piece
+    from acp_notebook.widget.messages import Json, Piece, View
 
 GROWING = (Markdown, Terminal)
 LIFTED = (Attachment, Image)
@@ -67,29 +67,48 @@ class SentView:
 
     def pieces(self) -> list[Piece]:
         """Return the whole view in pieces, the newest items first."""
-        snapshot = self._snapshot
         made = Pieces()
-        for item in reversed(snapshot.items):
+        for item in reversed(self._snapshot.items):
             made.add_item(self._former.item(item))
+        self._place(made)
+        for turn in reversed(self._snapshot.turns):
+            for op in attachment_ops(turn.attachments, {}):
+                made.add_op(op)
+        return made.done(self._meta())
+
+    def newest(self, max_bytes: int) -> View:
+        """Return the newest items that fit, with their groups and turns; long texts are cut."""
+        made = Pieces(max_bytes)
+        for item in reversed(self._snapshot.items):
+            made.add_item(self._former.item(item))
+            if made.count > 1:
+                break
+        self._place(made)
+        return made.done(self._meta())[0]["view"]
+
+    def _place(self, made: Pieces) -> None:
+        """Give groups and turns to the pieces that hold their items."""
         for group in self._groups:
             made.add_group(group_form(group))
         piece, placed = 0, []
-        for turn in reversed(snapshot.turns):
-            piece = made.place_of(turn.items[-1].id) if turn.items else piece
+        for turn in reversed(self._snapshot.turns):
+            at = made.place_of(turn.items[-1].id) if turn.items else piece
+            if at is None:
+                break
+            piece = at
             placed.append((turn_form(turn), piece))
-        for form, piece in reversed(placed):
-            made.add_turn(form, piece)
-        for turn in reversed(snapshot.turns):
-            for op in attachment_ops(turn.attachments, {}):
-                made.add_op(op)
-        meta = {
+        for form, at in reversed(placed):
+            made.add_turn(form, at)
+
+    def _meta(self) -> Json:
+        snapshot = self._snapshot
+        return {
             **state_form(self._state),
             "metadata": metadata_form(snapshot),
             "streamingSegments": list(snapshot.streaming_segments),
             "attachments": {},
             "questions": questions_form(snapshot),
         }
-        return made.done(meta)
 
     # -- what is new
 
