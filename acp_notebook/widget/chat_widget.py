@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextvars
 import logging
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anywidget
@@ -17,7 +16,7 @@ from traitlets import Unicode, observe
 
 from acp_notebook.host.loop import host_loop
 from acp_notebook.widget.feed import Feed
-from acp_notebook.widget.requests import Requests
+from acp_notebook.widget.requests import STATIC, Requests
 from acp_notebook.widget.saved import SavedCopies
 from acp_notebook.widget.subshell import route_to_own_subshell
 
@@ -28,12 +27,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("acp_notebook.widget")
 
-STATIC = Path(__file__).parent / "static"
 PLAIN_TEXT = "ACP chat"
 """All that a place without widgets and HTML shows: constant, so that saved outputs compare."""
 
 
-class ChatWidget(anywidget.AnyWidget):
+class ChatWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget is not looked into
     """
     Shows a session and lets a person work with it, in any number of views.
 
@@ -91,23 +89,16 @@ class ChatWidget(anywidget.AnyWidget):
         data: dict[str, Any] = {"text/plain": PLAIN_TEXT}
         metadata: dict[str, Any] = {}
         if self.comm is not None:
-            data, metadata = super()._repr_mimebundle_() or (data, metadata)
-            data["text/plain"] = PLAIN_TEXT
+            data, metadata = self._repr_mimebundle_()
         display(data, metadata=metadata, raw=True)
         if self._copies is not None:
             self._copies.display()
         if not self._closed:
             host_loop().submit(self._session.start())  # how it fails is part of the state
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if bundle is not None:
-            bundle[0]["text/plain"] = PLAIN_TEXT
-        return bundle
-
     # -- the comm
 
-    @observe("comm")
+    @observe("comm")  # type: ignore[untyped-decorator]
     def _comm_made(self, change: Any) -> None:
         """Have clicks arrive while a cell runs, whenever the widget gets a comm."""
         if change["new"] is not None:

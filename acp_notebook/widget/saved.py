@@ -9,7 +9,6 @@ which everything else shows. The page hides that output while the widget is live
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import contextvars
 import json
@@ -23,6 +22,7 @@ from acp_notebook.timeline import group_timeline
 from acp_notebook.widget.view import SentView
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
     from acp_notebook.host.session import Change, ChatSession
