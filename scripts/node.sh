@@ -3,7 +3,7 @@
 # page needs them; installing the package does not.
 set -euo pipefail
 
-if command -v npm >/dev/null && node -e 'process.exit(process.versions.node.split(".")[0] < 20)' 2>/dev/null; then
+if command -v npm >/dev/null && node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' 2>/dev/null; then
     exit 0
 fi
 echo "Building and testing the page needs Node 20 or newer with npm; node is: $(node --version 2>/dev/null || echo "not found")." >&2
