@@ -131,15 +131,31 @@ function TurnEnd({ index, empty, copy }: { index: number; empty: boolean; copy: 
   );
 }
 
+/** Agents hide the true reason behind "Internal error": the first sentence in the error's data. */
+function reasonOf(data: unknown, message: string): string | null {
+  if (typeof data === "string") return data.length < 400 && data !== message ? data : null;
+  if (typeof data !== "object" || data === null) return null;
+  const fields = data as Record<string, unknown>;
+  for (const name of ["details", "detail", "message", "reason", "error"]) {
+    const value = fields[name];
+    if (value === undefined || value === null) continue;
+    const found = reasonOf(value, message);
+    if (found) return found;
+  }
+  return null;
+}
+
 function TurnError({ turn, error }: { turn: Turn; error: NonNullable<Turn["error"]> }): JSX.Element {
   const open = useLocal(`turn-error:${turn.index}`, false);
   const detail = error.data === null || error.data === undefined ? "" : typeof error.data === "string" ? error.data : JSON.stringify(error.data, null, 2);
+  const reason = reasonOf(error.data, error.message);
   return (
     <div class="acp-error" role="group" aria-label={t("turn.failed")}>
       <Icon name="warning" />
       <div class="acp-error-main">
         <strong>{t("turn.failed")}</strong>
         <div dir="auto">{error.message}{error.code !== null && <span class="acp-muted"> ({error.code})</span>}</div>
+        {reason && <div dir="auto">{reason}</div>}
         {detail && (
           <>
             <button type="button" class="acp-link-button" aria-expanded={open.value} onClick={() => { open.value = !open.value; }}>{t("error.detail")}</button>
