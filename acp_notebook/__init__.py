@@ -23,6 +23,7 @@ _HOME = {
     "Timeline": "timeline",
     "TimelineSnapshot": "timeline",
     "group_timeline": "timeline",
+    "load_record": "timeline",
     "agents": "agents",
     "errors": "errors",
 }
@@ -40,6 +41,7 @@ __all__ = [
     "ask",
     "errors",
     "group_timeline",
+    "load_record",
 ]
 
 
@@ -77,4 +79,4 @@ if TYPE_CHECKING:
     from acp_notebook import agents, errors
     from acp_notebook.chat import Chat, Prompt, Turn, ask
     from acp_notebook.host.policy import Policy, Rule
-    from acp_notebook.timeline import Timeline, TimelineSnapshot, group_timeline
+    from acp_notebook.timeline import Timeline, TimelineSnapshot, group_timeline, load_record

@@ -16,6 +16,7 @@ from acp_notebook.timeline.items import (
     PlanEntry,
     Thought,
     ToolCall,
+    ToolCalls,
 )
 from acp_notebook.timeline.limits import Limits
 from acp_notebook.timeline.metadata import AgentInfo, Metadata
@@ -32,6 +33,9 @@ from acp_notebook.timeline.parts import (
     Terminal,
     Unsupported,
 )
+from acp_notebook.timeline.prose import CodeBlock, Table
+from acp_notebook.timeline.questions import Question, Questions
+from acp_notebook.timeline.records import load_record
 from acp_notebook.timeline.reducer import Timeline
 from acp_notebook.timeline.snapshot import TimelineSnapshot
 from acp_notebook.timeline.text import Text
@@ -43,6 +47,7 @@ __all__ = [
     "Attachment",
     "Audio",
     "Blob",
+    "CodeBlock",
     "Diff",
     "Error",
     "ExitStatus",
@@ -61,12 +66,16 @@ __all__ = [
     "PermissionOption",
     "Plan",
     "PlanEntry",
+    "Question",
+    "Questions",
+    "Table",
     "Terminal",
     "Text",
     "Thought",
     "Timeline",
     "TimelineSnapshot",
     "ToolCall",
+    "ToolCalls",
     "Turn",
     "TurnAgent",
     "TurnError",
@@ -74,4 +83,5 @@ __all__ = [
     "Usage",
     "UserGroup",
     "group_timeline",
+    "load_record",
 ]

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from acp_notebook.timeline.drafts import GrowingText, TerminalDraft
+from acp_notebook.timeline.growing import GrowingText, TerminalDraft
 from acp_notebook.timeline.parts import (
     Attachment,
     Audio,
@@ -202,7 +202,9 @@ def terminal(fold: Fold, terminal_id: str, draft: ToolDraft | None = None) -> Te
     """Return the terminal of this id, shown by this card."""
     known = fold.terminals.get(terminal_id)
     if known is None:
-        known = fold.terminals[terminal_id] = TerminalDraft(plain(terminal_id))
+        known = TerminalDraft(plain(terminal_id))
+        if len(fold.terminals) < fold.limits.max_items:
+            fold.terminals[terminal_id] = known
     if draft is not None:
         known.cards[draft.id] = draft
     return known
@@ -262,7 +264,7 @@ def drop_states(draft: SegmentDraft | ToolDraft) -> None:
     """Forget the states of attachments that are gone."""
     states = draft.turn.attachments
     number = draft.attachments
-    while states.pop(f"{draft.id}/{number}", None) is not None:
+    while states and states.pop(f"{draft.id}/{number}", None) is not None:
         number += 1
 
 

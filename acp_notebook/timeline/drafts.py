@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from acp_notebook.timeline.growing import GrowingText, frozen_parts
 from acp_notebook.timeline.items import (
     FINAL,
     MessageSegment,
@@ -17,84 +18,11 @@ from acp_notebook.timeline.items import (
     Thought,
     ToolCall,
 )
-from acp_notebook.timeline.parts import ExitStatus, Markdown, Terminal
-from acp_notebook.timeline.text import Text, TextBuffer
 from acp_notebook.timeline.turns import Turn, TurnAgent, TurnError, Usage
 
 if TYPE_CHECKING:
-    from codecs import IncrementalDecoder
-
     from acp_notebook.timeline.items import Item, Location, PermissionOption, PlanEntry
     from acp_notebook.timeline.parts import Part
-
-
-class GrowingText(TextBuffer):
-    """The growing side of a `Markdown` part."""
-
-    __slots__ = ("_part",)
-
-    def __init__(self, whole: Text | None = None) -> None:
-        self.pending = []
-        self._held = ""
-        self._last = whole
-        self._part: Markdown | None = None
-
-    def part(self) -> Markdown:
-        """Return the part as it is now; the same object while nothing was added."""
-        part = self._part
-        if part is None or self.pending:
-            body = self.text()
-            if part is None or part.body is not body:
-                part = self._part = Markdown(body)
-        return part
-
-
-class TerminalDraft:
-    """The growing side of a terminal, shown by any number of cards."""
-
-    __slots__ = (
-        "_part",
-        "buffer",
-        "cards",
-        "decoder",
-        "exit_status",
-        "size",
-        "terminal_id",
-        "truncated",
-    )
-
-    def __init__(self, terminal_id: str) -> None:
-        self.terminal_id = terminal_id
-        self.buffer = TextBuffer()
-        self.decoder: IncrementalDecoder | None = None
-        self.exit_status: ExitStatus | None = None
-        self.truncated = False
-        self.size = 0
-        self.cards: dict[str, ToolDraft] = {}
-        self._part: Terminal | None = None
-
-    def part(self) -> Terminal:
-        """Return the part as it is now; the same object while nothing has changed."""
-        body = self.buffer.text()
-        part = self._part
-        if (
-            part is None
-            or part.body is not body
-            or part.exit_status is not self.exit_status
-            or part.truncated is not self.truncated
-        ):
-            part = self._part = Terminal(self.terminal_id, body, self.exit_status, self.truncated)
-        return part
-
-
-GROWING = (GrowingText, TerminalDraft)
-
-
-def frozen_parts(pieces: list[Any]) -> tuple[Part, ...]:
-    """Return the parts as they are now."""
-    if len(pieces) == 1 and isinstance(pieces[0], GROWING):
-        return (pieces[0].part(),)
-    return tuple([piece.part() if isinstance(piece, GROWING) else piece for piece in pieces])
 
 
 class Draft:
@@ -194,6 +122,7 @@ class ToolDraft(Draft):
         "rejected",
         "started_at",
         "status",
+        "streamed",
         "title",
         "tool_call_id",
         "tool_kind",
@@ -221,7 +150,13 @@ class ToolDraft(Draft):
         self.no_result = False
         self.rejected = False
         self.held = False
+        self.streamed = 0
         self.attachments = 0
+
+    def settle(self) -> None:
+        """Give up half a character at the end of streamed output."""
+        if self.parts and isinstance(self.parts[-1], GrowingText):
+            self.parts[-1].close()
 
     @property
     def finished(self) -> bool:

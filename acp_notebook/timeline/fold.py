@@ -11,10 +11,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from acp_notebook.timeline.drafts import GrowingText, NoticeDraft, SegmentDraft, TurnDraft
+from acp_notebook.timeline.drafts import NoticeDraft, SegmentDraft, TurnDraft
+from acp_notebook.timeline.growing import GrowingText
 from acp_notebook.timeline.limits import Limits
 from acp_notebook.timeline.metadata import AgentInfo, Metadata
 from acp_notebook.timeline.sequence import Chunks
+from acp_notebook.timeline.text import head_and_tail
 from acp_notebook.timeline.turns import TurnAgent
 
 if TYPE_CHECKING:
@@ -22,11 +24,16 @@ if TYPE_CHECKING:
         Draft,
         PermissionDraft,
         PlanDraft,
-        TerminalDraft,
         ToolDraft,
     )
+    from acp_notebook.timeline.growing import TerminalDraft
     from acp_notebook.timeline.items import Item
     from acp_notebook.timeline.turns import Turn
+
+
+MOST_KINDS = 500
+LONGEST_KIND = 200
+"""What is not understood is counted by name, up to so many names of so many characters."""
 
 
 def encoded(foreign: str) -> str:
@@ -142,7 +149,10 @@ class Fold:
 
     def count(self, what: str) -> None:
         """Count something that this version does not understand."""
-        self.unrecognized_counts[what] = self.unrecognized_counts.get(what, 0) + 1
+        counts = self.unrecognized_counts
+        if what not in counts and (len(counts) >= MOST_KINDS or len(what) > LONGEST_KIND):
+            what = "…"
+        counts[what] = counts.get(what, 0) + 1
         self.changed = True
 
     def unique(self, id_: str) -> str:
@@ -178,17 +188,28 @@ class Fold:
         self.overflow("parts", f"more than {self.limits.max_parts:,} parts")
         return pieces[:room]
 
-    def overflow(self, which: str, what: str) -> None:
-        """Tell the user, once, that something is dropped from here on."""
+    def clipped(self, text: str) -> str:
+        """Return head and tail of an output that is too long; says so once."""
+        limit = self.limits.max_output_chars
+        if len(text) <= limit:
+            return text
+        self.overflow_output()
+        return head_and_tail(text, limit // 4)
+
+    def overflow_output(self) -> None:
+        """Tell the user, once, that the middle of an output is dropped."""
+        limit = self.limits.max_output_chars
+        what = f"more than {limit:,} characters of output in one tool call"
+        self.overflow("output", what, "Its middle")
+
+    def overflow(self, which: str, what: str, dropped: str = "The rest") -> None:
+        """Tell the user, once, that something is dropped."""
         if which not in self.full:
             self.full.add(which)
+            text = f"The agent sent {what}. {dropped} is not shown."
             self.add(
                 NoticeDraft(
-                    self.next_notice_id(),
-                    "warning",
-                    f"The agent sent {what}. The rest is not shown.",
-                    "limit",
-                    historical=self.historical,
+                    self.next_notice_id(), "warning", text, "limit", historical=self.historical
                 )
             )
 
@@ -268,9 +289,7 @@ class Fold:
         turn = TurnDraft(
             len(self.turns),
             len(self.drafts),
-            TurnAgent(
-                self.agent.name, self.agent.version, metadata.model, metadata.current_mode_id
-            ),
+            TurnAgent(self.agent.name, self.agent.version, metadata.model, metadata.mode),
         )
         self.turns.append(turn)
         self.touch_turn(turn)

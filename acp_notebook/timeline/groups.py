@@ -8,10 +8,10 @@ items and before file activity.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from acp_notebook.timeline.items import MessageSegment, Thought, ToolCall
+from acp_notebook.timeline.frozen import frozen
+from acp_notebook.timeline.items import MessageSegment, Thought, ToolCall, copy_text
 from acp_notebook.timeline.parts import Attachment, Image
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from acp_notebook.timeline.turns import Turn
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UserGroup:
     """What the user said in one turn: prose first, then attachments."""
 
@@ -41,7 +41,7 @@ class UserGroup:
         return "\n\n".join(item.text for item in self.items if item.text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AssistantTurn:
     """What the agent showed in one turn, in order, with one copy text."""
 
@@ -67,24 +67,6 @@ class AssistantTurn:
 
 
 Group = UserGroup | AssistantTurn
-
-
-def copy_text(items: tuple[Item, ...]) -> str:
-    """Return the text of the assistant's message segments among these items."""
-    pieces: list[str] = []
-    between = False
-    for item in items:
-        if isinstance(item, MessageSegment) and item.role == "assistant":
-            text = item.text
-            if not text:
-                continue
-            if pieces and between:
-                pieces.append("\n\n")
-            pieces.append(text)
-            between = False
-        else:
-            between = True
-    return "".join(pieces)
 
 
 def group_timeline(snapshot: TimelineSnapshot) -> tuple[Group, ...]:

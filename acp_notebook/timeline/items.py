@@ -21,6 +21,12 @@ FINAL = frozenset({"completed", "failed", "cancelled"})
 """Statuses of a tool call after which nothing more is expected."""
 
 
+def short(text: str, width: int = 40) -> str:
+    """Return one line of a text for a `repr`, quoted."""
+    words = " ".join(text[: 4 * width].split())
+    return repr(words if len(words) <= width else f"{words[: width - 1]}…")
+
+
 def text_of(parts: Iterable[Part]) -> str:
     """Return the text of the `markdown` parts, joined by nothing."""
     return "".join(part.text for part in parts if isinstance(part, Markdown))
@@ -51,6 +57,9 @@ class MessageSegment:
         """Whether there is nothing to see in it."""
         return all(isinstance(part, Markdown) and part.body.blank for part in self.parts)
 
+    def __repr__(self) -> str:
+        return f"<MessageSegment {self.role}: {short(self.text)}>"
+
 
 @frozen
 class Thought:
@@ -72,6 +81,9 @@ class Thought:
     def blank(self) -> bool:
         """Whether there is nothing to see in it."""
         return all(isinstance(part, Markdown) and part.body.blank for part in self.parts)
+
+    def __repr__(self) -> str:
+        return f"<Thought: {short(self.text)}>"
 
 
 @frozen
@@ -126,11 +138,45 @@ class ToolCall:
         return tuple(part for part in self.output_parts if isinstance(part, Diff))
 
     @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that it touches, by its locations and its diffs."""
+        named = [location.path for location in self.locations]
+        named += [diff.path for diff in self.diffs if diff.path is not None]
+        return tuple(dict.fromkeys(named))
+
+    @property
     def duration(self) -> float | None:
         """Seconds from its first to its final update, None when one is not known."""
         if self.started_at is None or self.ended_at is None:
             return None
         return self.ended_at - self.started_at
+
+    def __repr__(self) -> str:
+        return f"<ToolCall {short(self.title)}: {self.status}>"
+
+
+class ToolCalls(tuple[ToolCall, ...]):
+    """Tool calls in first-seen order, to be narrowed: `turn.tool_calls.where(kind="edit")`."""
+
+    __slots__ = ()
+
+    def where(
+        self,
+        *,
+        kind: str | None = None,
+        status: str | None = None,
+        name: str | None = None,
+        path: str | None = None,
+    ) -> ToolCalls:
+        """Return those of this kind, status, tool name, and that touch a path ending like this."""
+        return ToolCalls(
+            call
+            for call in self
+            if (kind is None or call.tool_kind == kind)
+            and (status is None or call.status == status)
+            and (name is None or call.name == name)
+            and (path is None or any(known.endswith(path) for known in call.paths))
+        )
 
 
 @frozen
@@ -165,6 +211,9 @@ class Permission:
         """The chosen option."""
         return next((o for o in self.options if o.option_id == self.selected_option_id), None)
 
+    def __repr__(self) -> str:
+        return f"<Permission {short(self.title)}: {self.status}>"
+
 
 @frozen
 class PlanEntry:
@@ -187,6 +236,9 @@ class Plan:
     uri: str | None = None
     historical: bool = False
 
+    def __repr__(self) -> str:
+        return f"<Plan: {len(self.entries)} entries>"
+
 
 @frozen
 class Notice:
@@ -199,5 +251,27 @@ class Notice:
     source: str
     historical: bool = False
 
+    def __repr__(self) -> str:
+        return f"<Notice {self.level}: {short(self.text)}>"
+
 
 Item = MessageSegment | Thought | ToolCall | Permission | Plan | Notice
+
+
+def copy_text(items: Iterable[Item]) -> str:
+    """
+    Return the text of the assistant's messages among these items.
+
+    Segments that stand side by side are joined by nothing, others by a blank line.
+    """
+    pieces: list[str] = []
+    between = False
+    for item in items:
+        if not isinstance(item, MessageSegment) or item.role != "assistant":
+            between = True
+        elif not item.blank:
+            if pieces and between:
+                pieces.append("\n\n")
+            pieces.append(item.text)
+            between = False
+    return "".join(pieces)

@@ -60,7 +60,16 @@ class Metadata:
     @property
     def model(self) -> str | None:
         """The current model: the option of category `model`, else `current_model_id`."""
+        return self._option("model") or self.current_model_id
+
+    @property
+    def mode(self) -> str | None:
+        """The current mode: `current_mode_id`, else the option of category `mode`."""
+        return self.current_mode_id or self._option("mode")
+
+    def _option(self, category: str) -> str | None:
         for option in self.config_options:
-            if option.get("category") == "model" and isinstance(option.get("currentValue"), str):
-                return str(option["currentValue"])
-        return self.current_model_id
+            value = option.get("currentValue")
+            if option.get("category") == category and isinstance(value, str):
+                return value
+        return None

@@ -23,6 +23,7 @@ from acp_notebook.timeline.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from os import PathLike
 
     from acp_notebook.timeline.text import Text
 
@@ -127,6 +128,23 @@ class Diff:
     new_text: str | None = None
     patch: str | None = None
     changes: tuple[Mapping[str, Any], ...] | None = None
+
+    def apply(self, cwd: str | PathLike[str] | None = None) -> bool:
+        """
+        Make this change in the files; False when they are that way already.
+
+        Relative paths are below `cwd`. Raises: ValueError when a file is not as the change
+        expects it, and then no file is written.
+        """
+        from acp_notebook.timeline import changes
+
+        return changes.apply(self, cwd)
+
+    def revert(self, cwd: str | PathLike[str] | None = None) -> bool:
+        """Take this change back, with the same care as `apply`."""
+        from acp_notebook.timeline import changes
+
+        return changes.apply(self, cwd, revert=True)
 
 
 @frozen

@@ -11,10 +11,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from acp_notebook.timeline import prompts, tools
-from acp_notebook.timeline.drafts import PermissionDraft, frozen_parts
+from acp_notebook.timeline.drafts import PermissionDraft
 from acp_notebook.timeline.fold import encoded
+from acp_notebook.timeline.growing import frozen_parts
 from acp_notebook.timeline.items import PermissionOption
+from acp_notebook.timeline.parts import Markdown
 from acp_notebook.timeline.plain import plain, text_or_none
+from acp_notebook.timeline.text import Text
 
 if TYPE_CHECKING:
     from acp_notebook.timeline.drafts import ToolDraft
@@ -28,10 +31,7 @@ def key_of(request_id: Any) -> str:
 
 def request(fold: Fold, request_id: Any, params: dict[str, Any]) -> None:
     """Add a request; the card of its call comes before it."""
-    subject = params.get("toolCall")
-    if not isinstance(subject, dict) and isinstance(params.get("subject"), dict):
-        subject = params["subject"].get("toolCall")
-    subject = subject if isinstance(subject, dict) else {}
+    subject = subject_of(params)
     call = card(fold, subject)
     if not fold.room():
         return
@@ -42,25 +42,46 @@ def request(fold: Fold, request_id: Any, params: dict[str, Any]) -> None:
         fold.unique(f"perm:{encoded(key)}"), plain(request_id), title, historical=fold.historical
     )
     permission.options = options(fold, params.get("options"))
-    raw_input = subject.get("rawInput")
-    permission.raw_input = plain(raw_input)
+    permission.raw_input = plain(subject.get("rawInput"))
     if call is not None:
         permission.call = call
         permission.tool_call_id = call.tool_call_id
-        if raw_input is None:
+        if permission.raw_input is None:
             permission.raw_input = call.raw_input
         permission.locations = call.locations
         permission.parts = frozen_parts(call.parts)
+    description = text_or_none(params.get("description"))
+    if description:
+        permission.parts = (Markdown(Text.of(description)), *permission.parts)
     fold.permissions[key] = permission
     fold.add(permission)
     permission.turn.permissions[permission.id] = permission
 
 
+def subject_of(params: dict[str, Any]) -> dict[str, Any]:
+    """Return what is asked about as a patch of a tool call (v2 has it in `subject`)."""
+    subject = params.get("toolCall")
+    if isinstance(subject, dict):
+        return subject
+    subject = params.get("subject")
+    if not isinstance(subject, dict):
+        return {}
+    if isinstance(subject.get("toolCall"), dict):
+        inner: dict[str, Any] = subject["toolCall"]
+        return inner
+    if subject.get("type") == "command":
+        return {
+            "toolCallId": subject.get("toolCallId"),
+            "rawInput": {"command": subject.get("command"), "cwd": subject.get("cwd")},
+        }
+    return {}
+
+
 def card(fold: Fold, subject: dict[str, Any]) -> ToolDraft | None:
     """Patch the card that is asked about; its status counts only for a card that this makes."""
-    if not subject:
+    if subject.get("toolCallId") is None:
         return None
-    known = fold.calls.get(subject.get("toolCallId", ""))
+    known = fold.calls.get(str(subject["toolCallId"]))
     call = tools.known_or_new(fold, subject, "request_permission", announces=True)
     if call is not None:
         tools.patch(fold, call, subject, "request_permission", with_status=call is not known)

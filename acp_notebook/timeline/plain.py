@@ -5,27 +5,32 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-from acp_notebook.timeline.text import valid
+from acp_notebook.timeline.text import head_and_tail, valid
+
+LONGEST = 16 * 1024 * 1024
 
 
-def plain(value: Any, depth: int = 200) -> Any:
+def plain(value: Any, depth: int = 200, longest: int = LONGEST) -> Any:
     """
     Return a copy without `_meta` keys and lone surrogates.
 
-    What is deeper than `depth`, no JSON, or a number that JSON cannot write becomes None.
+    What is deeper than `depth`, no JSON, or a number that JSON cannot write becomes None; of a
+    text with more than `longest` characters, head and tail are kept.
     """
     if isinstance(value, str):
+        if len(value) > longest:
+            value = head_and_tail(value, longest // 4)
         return value if value.isascii() else valid(value)
     if isinstance(value, dict):
         if not depth:
             return None
         return {
-            key if key.isascii() else valid(key): plain(member, depth - 1)
+            key if key.isascii() else valid(key): plain(member, depth - 1, longest)
             for key, member in value.items()
             if isinstance(key, str) and key != "_meta"
         }
     if isinstance(value, list | tuple):
-        return [plain(member, depth - 1) for member in value] if depth else None
+        return [plain(member, depth - 1, longest) for member in value] if depth else None
     if value is None or isinstance(value, bool | int):
         return value
     return value if isinstance(value, float) and isfinite(value) else None

@@ -93,13 +93,10 @@ def entries(fold: Fold, value: Any, where: str) -> tuple[PlanEntry, ...] | None:
         return None
     kept = []
     for member in value:
-        if not isinstance(member, dict) or not isinstance(member.get("content"), str):
+        content = member.get("content") if isinstance(member, dict) else None
+        if not isinstance(content, str):
             fold.count(where)
             continue
-        get = member.get
-        kept.append(
-            PlanEntry(
-                valid(get("content")), text_or_none(get("priority")), text_or_none(get("status"))
-            )
-        )
+        priority, status = member.get("priority"), member.get("status")
+        kept.append(PlanEntry(valid(content), text_or_none(priority), text_or_none(status)))
     return tuple(kept)

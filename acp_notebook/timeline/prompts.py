@@ -8,11 +8,13 @@ When it ends, what the agent left open is closed: tool calls keep their last sta
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from acp_notebook.timeline.content import append_block
 from acp_notebook.timeline.drafts import SegmentDraft
-from acp_notebook.timeline.plain import plain, text_or_none, whole_number
+from acp_notebook.timeline.plain import plain, whole_number
+from acp_notebook.timeline.text import valid
 from acp_notebook.timeline.turns import TurnError, Usage
 
 if TYPE_CHECKING:
@@ -57,30 +59,33 @@ def resume(fold: Fold) -> None:
 
 
 def settle(
-    fold: Fold, stop_reason: str | None, error: TurnError | None, usage: Usage | None
+    fold: Fold,
+    stop_reason: str | None,
+    error: TurnError | None = None,
+    usage: Usage | None = None,
+    *,
+    gone: bool = False,
 ) -> None:
-    """End the oldest open turn; without one nothing changes."""
+    """End the oldest open turn; without one nothing changes. `gone`: the agent is not there."""
     if not fold.running:
         return
     turn = fold.running.pop(0)
     if error is not None and turn.stopped_by_user:
         error, stop_reason = None, "cancelled"
-    cancelled = stop_reason == "cancelled"
     turn.usage = usage
     turn.error = error
     turn.stop_reason = stop_reason
-    prompt = turn.prompt
-    if error is not None and prompt is not None and prompt.optimistic:
-        prompt.failed = True
-    if prompt is not None and prompt.optimistic:
-        prompt.optimistic = False
-        fold.touch(prompt)
+    bubble = turn.prompt
+    if bubble is not None and bubble.optimistic:
+        bubble.optimistic = False
+        bubble.failed = error is not None
+        fold.touch(bubble)
     for part in (turn, *turn.followers):
-        close_turn(fold, part, cancelled=cancelled)
+        close_turn(fold, part, cancelled=stop_reason == "cancelled" or gone, gone=gone)
     turn.state = "failed" if error is not None else "idle"
 
 
-def close_turn(fold: Fold, turn: TurnDraft, *, cancelled: bool, no_result: bool = False) -> None:
+def close_turn(fold: Fold, turn: TurnDraft, *, cancelled: bool, gone: bool) -> None:
     """Close what the agent left open in a turn."""
     turn.settled = True
     turn.state = "idle"
@@ -88,10 +93,11 @@ def close_turn(fold: Fold, turn: TurnDraft, *, cancelled: bool, no_result: bool 
     fold.touch_turn(turn)
     cancel_permissions(fold, turn)
     for call in list(turn.calls.values()):
-        if cancelled or no_result or call.rejected:
-            cancel_call(fold, call, no_result=no_result)
+        if cancelled or call.rejected:
+            cancel_call(fold, call, no_result=gone)
         else:
             call.no_result = True
+            call.settle()
             fold.touch(call)
     turn.calls.clear()
 
@@ -120,6 +126,7 @@ def cancel_call(fold: Fold, call: ToolDraft, *, no_result: bool = False) -> None
     call.held = True
     call.no_result = no_result
     call.ended_at = fold.at
+    call.settle()
     call.turn.calls.pop(call.id, None)
     fold.touch(call)
 
@@ -138,35 +145,51 @@ def cancel(fold: Fold) -> None:
 def settle_all(fold: Fold, error: TurnError | None) -> None:
     """End everything: the agent is gone."""
     while fold.running:
-        turn = fold.running[0]
-        settle(fold, None, None if turn.stopped_by_user else error, None)
-        if turn.stopped_by_user:
-            turn.stop_reason = "cancelled"
+        settle(fold, None, error, gone=True)
     for turn in fold.turns:
-        if turn.calls or turn.permissions:
-            cancel_permissions(fold, turn)
-            for call in list(turn.calls.values()):
-                cancel_call(fold, call, no_result=True)
+        cancel_permissions(fold, turn)
+        for call in list(turn.calls.values()):
+            cancel_call(fold, call, no_result=True)
 
 
 def error_of(error: Any) -> TurnError | None:
-    """Read a JSON-RPC error: its message, else what its data says, else how it looks."""
+    """
+    Read a JSON-RPC error in words for a person.
+
+    Seen from agents: the text in `message` (opencode, claude), in `data.message` (codex), in
+    `data.details` (qwen), in `data` itself, or as JSON inside either (gemini, codex).
+    """
     if error is None or isinstance(error, TurnError):
         return error
     if not isinstance(error, dict):
-        return TurnError(plain(str(error)))
+        return TurnError(valid(str(error)))
     data = plain(error.get("data"))
-    message = text_or_none(error.get("message")) or ""
-    code = whole_number(error.get("code"))
-    inner = data if isinstance(data, str) else None
-    if isinstance(data, dict):
-        inner = next(
-            (v for k in ("message", "details", "error") if isinstance(v := data.get(k), str) and v),
-            None,
-        )
-    if not message or message.rstrip(".").lower() in {"internal error", "unknown error"}:
-        message = inner or message or "The agent gave no reason."
-    return TurnError(message, code, data)
+    message = words(error.get("message"))
+    if message is None or message.strip().rstrip(".").lower() in SAYS_NOTHING:
+        message = words(data) or message or "The agent gave no reason."
+    return TurnError(message, whole_number(error.get("code")), data)
+
+
+SAYS_NOTHING = frozenset({"internal error", "unknown error", "server error"})
+
+
+def words(value: Any, depth: int = 4) -> str | None:
+    """Return the text that an error carries, also inside JSON that it carries as text."""
+    if isinstance(value, str):
+        text = valid(value).strip()
+        if depth and text.startswith("{"):
+            try:
+                inner = json.loads(text)
+            except (ValueError, RecursionError):
+                inner = None
+            return words(inner, depth - 1) or text
+        return text or None
+    if isinstance(value, dict) and depth:
+        for key in ("message", "details", "error"):
+            found = words(value.get(key), depth - 1)
+            if found:
+                return found
+    return None
 
 
 def usage_of(usage: Any) -> Usage | None:

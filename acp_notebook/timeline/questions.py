@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, overload
 
+from acp_notebook.timeline.frozen import frozen
 from acp_notebook.timeline.items import MessageSegment
 from acp_notebook.timeline.parts import Markdown
 
@@ -20,7 +20,7 @@ MOST = 300
 WIDTH = 80
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """
     One user segment. `number` counts from 1 over the whole session.
@@ -35,7 +35,7 @@ class Question:
     fallback: Literal["attachment", "untitled"] | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Questions(Sequence[Question]):
     """The newest entries; `hidden_count` says how many older ones there are."""
 

@@ -194,10 +194,14 @@ class Timeline:
         prompts.settle_all(fold, prompts.error_of(reason))
         return self._touched()
 
-    def apply_response(self, method: str, result: Any) -> tuple[str, ...]:
-        """Take agent, modes, options and models from the response to a request of ours."""
+    def apply_response(self, method: str, result: Any, params: Any = None) -> tuple[str, ...]:
+        """
+        Take agent, modes, options and models from the response to a request of ours.
+
+        With the request's `params` also what was asked for, since some agents answer `{}`.
+        """
         fold = self._same(None)
-        session.response(fold, method, result)
+        session.response(fold, method, result, params)
         return self._touched()
 
     def request_permission(
@@ -240,19 +244,25 @@ class Timeline:
     def supplement(
         self,
         turn: int,
-        parts: Iterable[Mapping[str, Any]],
+        parts: Iterable[Mapping[str, Any]] = (),
         *,
         source: str,
         evidence: str,
+        started_at: float | None = None,
+        ended_at: float | None = None,
     ) -> tuple[str, ...]:
         """
         Add content that is not from ACP to a turn, marked with its source.
 
         `parts` are content blocks; the same source and evidence replaces what it brought before.
-        Raises: IndexError when there is no such turn.
+        Times are taken only where ACP gave none. Raises: IndexError when there is no such turn.
         """
         fold = self._same(None)
-        supplements.add(fold, turn, list(parts), source, evidence)
+        draft = fold.turns[turn]
+        blocks = list(parts)
+        if blocks or (source, evidence) in fold.supplements:
+            supplements.add(fold, draft, blocks, source, evidence)
+        supplements.times(fold, draft, started_at, ended_at)
         return self._touched()
 
     def snapshot(self) -> TimelineSnapshot:

@@ -99,7 +99,7 @@ def state_update(fold: Fold, update: dict[str, Any]) -> None:
     state = update.get("state")
     if state == "idle":
         reason = text_or_none(update.get("stopReason"))
-        prompts.settle(fold, reason, None, prompts.usage_of(update.get("usage")))
+        prompts.settle(fold, reason, usage=prompts.usage_of(update.get("usage")))
     elif state in {"running", "requires_action"}:
         if not fold.running:
             prompts.resume(fold)
@@ -171,36 +171,46 @@ def compaction(fold: Fold, update: dict[str, Any], kind: str) -> NoticeDraft | N
     return draft
 
 
-def response(fold: Fold, method: str, result: Any) -> None:
-    """Take modes, options, models and the agent's name from a response."""
-    if not isinstance(result, dict):
-        return
+def response(fold: Fold, method: str, result: Any, params: Any) -> None:
+    """Take modes, options, models and the agent's name from a response, and what we had asked."""
+    result = result if isinstance(result, dict) else {}
     if method == "initialize":
         info = result.get("agentInfo") or result.get("info")
         if isinstance(info, dict):
-            fold.agent = AgentInfo(
-                *(text_or_none(info.get(k)) for k in ("name", "title", "version"))
-            )
+            name, title, version = (text_or_none(info.get(k)) for k in ("name", "title", "version"))
+            fold.agent = AgentInfo(name, title, version)
             fold.changed = True
         return
-    modes = result.get("modes")
-    if isinstance(modes, dict):
-        if "availableModes" in modes:
-            available = objects(fold, modes["availableModes"], f"{method}.modes")
-            if available is not None:
-                change(fold, available_modes=available)
-        mode = text_or_none(modes.get("currentModeId"))
-        if mode is not None:
-            change(fold, current_mode_id=mode)
+    # Some agents answer `{}` and announce nothing (gemini): then what was asked is what holds.
+    if isinstance(params, dict) and method == "session/set_mode":
+        asked = text_or_none(params.get("modeId"))
+        if asked is not None:
+            change(fold, current_mode_id=asked)
+    if isinstance(params, dict) and method == "session/set_model":
+        asked = text_or_none(params.get("modelId"))
+        if asked is not None:
+            change(fold, current_model_id=asked)
+    modes, mode = selection(fold, result.get("modes"), "Mode", method)
+    if modes is not None:
+        change(fold, available_modes=modes)
+    if mode is not None:
+        change(fold, current_mode_id=mode)
+    models, model = selection(fold, result.get("models"), "Model", method)
+    if models is not None:
+        change(fold, models=models)
+    if model is not None:
+        change(fold, current_model_id=model)
     if isinstance(result.get("configOptions"), list):
         options = objects(fold, result["configOptions"], f"{method}.configOptions")
         change(fold, config_options=options)
-    models = result.get("models")
-    if isinstance(models, dict):
-        if "availableModels" in models:
-            available = objects(fold, models["availableModels"], f"{method}.models")
-            if available is not None:
-                change(fold, models=available)
-        model = text_or_none(models.get("currentModelId"))
-        if model is not None:
-            change(fold, current_model_id=model)
+
+
+def selection(
+    fold: Fold, given: Any, noun: str, method: str
+) -> tuple[tuple[Mapping[str, Any], ...] | None, str | None]:
+    """Read what is offered and which is current: `{availableModes, currentModeId}` and the like."""
+    if not isinstance(given, dict):
+        return None, None
+    offered = f"available{noun}s"
+    available = objects(fold, given[offered], f"{method}.{offered}") if offered in given else None
+    return available, text_or_none(given.get(f"current{noun}Id"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from acp_notebook.timeline.items import Item, Permission, Plan, Thought, ToolCall
+from acp_notebook.timeline.items import Item, Permission, Plan, Thought, ToolCall, ToolCalls
 from acp_notebook.timeline.metadata import AgentInfo, Metadata
 from acp_notebook.timeline.sequence import Shared
 from acp_notebook.timeline.turns import Turn
@@ -109,9 +109,9 @@ class TimelineSnapshot:
         return len(self.items)
 
     @property
-    def tool_calls(self) -> tuple[ToolCall, ...]:
-        """Every tool call, in first-seen order."""
-        return tuple(item for item in self.items if isinstance(item, ToolCall))
+    def tool_calls(self) -> ToolCalls:
+        """Every tool call, in first-seen order; `.where(kind=…, status=…)` narrows them."""
+        return ToolCalls(item for item in self.items if isinstance(item, ToolCall))
 
     @property
     def permissions(self) -> tuple[Permission, ...]:

@@ -10,12 +10,12 @@ from acp_notebook.timeline.fold import encoded
 from acp_notebook.timeline.plain import plain
 
 if TYPE_CHECKING:
+    from acp_notebook.timeline.drafts import TurnDraft
     from acp_notebook.timeline.fold import Fold
 
 
-def add(fold: Fold, index: int, blocks: list[Any], source: str, evidence: str) -> None:
+def add(fold: Fold, turn: TurnDraft, blocks: list[Any], source: str, evidence: str) -> None:
     """Add a segment at the end of its turn, or replace what this evidence brought before."""
-    turn = fold.turns[index]
     key = (source, evidence)
     segment = fold.supplements.get(key)
     if segment is None:
@@ -34,3 +34,10 @@ def add(fold: Fold, index: int, blocks: list[Any], source: str, evidence: str) -
         if turn is not fold.turns[-1]:
             fold.moved = True
     replace_blocks(fold, segment, blocks, "supplement.content")
+
+
+def times(fold: Fold, turn: TurnDraft, started_at: float | None, ended_at: float | None) -> None:
+    """Take the times of a turn of which ACP told none."""
+    if (turn.started_at, turn.ended_at) == (None, None) != (started_at, ended_at):
+        turn.started_at, turn.ended_at = started_at, ended_at
+        fold.touch_turn(turn)

@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Any
 from acp_notebook.timeline.content import append_part, terminal
 from acp_notebook.timeline.parts import ExitStatus
 from acp_notebook.timeline.plain import text_or_none, whole_number
-from acp_notebook.timeline.text import TextBuffer
+from acp_notebook.timeline.text import Text, TextBuffer, head_and_tail
 
 if TYPE_CHECKING:
-    from acp_notebook.timeline.drafts import TerminalDraft, ToolDraft
+    from acp_notebook.timeline.drafts import ToolDraft
     from acp_notebook.timeline.fold import Fold
-
-
-GAP = "\n[…]\n"
-"""Stands where the middle of an output was dropped."""
+    from acp_notebook.timeline.growing import TerminalDraft
 
 
 def from_meta(fold: Fold, call: ToolDraft, meta: dict[str, Any]) -> None:
@@ -60,16 +57,14 @@ def write(fold: Fold, shown: TerminalDraft, data: str) -> None:
     limit = fold.limits.max_output_chars
     if shown.size > limit:
         cut(shown, limit)
+        fold.overflow_output()
     touch_cards(fold, shown)
 
 
 def cut(shown: TerminalDraft, limit: int) -> None:
     """Keep the first and the last quarter, so that the next cut is half a limit away."""
-    output = str(shown.buffer.text())
-    keep = limit // 4
-    shown.buffer = TextBuffer()
-    shown.buffer.pending.append(f"{output[:keep]}{GAP}{output[len(output) - keep :]}")
-    shown.size = 2 * keep + len(GAP)
+    kept = head_and_tail(str(shown.buffer.text()), limit // 4)
+    shown.buffer, shown.size = TextBuffer(Text.of(kept)), len(kept)
     shown.truncated = True
 
 

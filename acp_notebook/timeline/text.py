@@ -37,6 +37,15 @@ def valid(text: str) -> str:
     return text
 
 
+GAP = "\n[…]\n"
+"""Stands where the middle of a text was dropped."""
+
+
+def head_and_tail(text: str, keep: int) -> str:
+    """Return the first and the last `keep` characters, with a gap between."""
+    return f"{text[:keep]}{GAP}{text[len(text) - keep :]}"
+
+
 class Text:
     """A frozen piece of text, equal by content; see the module's rules for how it grows."""
 

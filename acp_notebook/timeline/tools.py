@@ -11,18 +11,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from acp_notebook.timeline.content import (
-    append_block,
     append_part,
+    append_text,
+    drop_states,
     grow,
     text_of_block,
     tool_part,
 )
-from acp_notebook.timeline.drafts import TerminalDraft, ToolDraft
+from acp_notebook.timeline.drafts import ToolDraft
 from acp_notebook.timeline.fold import encoded
+from acp_notebook.timeline.growing import GrowingText, TerminalDraft
 from acp_notebook.timeline.items import FINAL, Location
 from acp_notebook.timeline.plain import plain, text_or_none, whole_number
 from acp_notebook.timeline.terminals import from_meta
-from acp_notebook.timeline.text import valid
+from acp_notebook.timeline.text import Text, valid
 
 if TYPE_CHECKING:
     from acp_notebook.timeline.fold import Fold
@@ -49,10 +51,30 @@ def tool_call_content_chunk(fold: Fold, update: dict[str, Any]) -> None:
         return
     where = "tool_call_content_chunk.content"
     content = update.get("content")
-    if isinstance(content, dict) and content.get("type") == "content":
-        append_block(fold, call, content.get("content"), where)
-    else:
+    text = text_in(content)
+    if text is None:
         append_part(fold, call, tool_part(fold, call, content, where))
+    elif text:
+        append_text(fold, call, text)
+        call.streamed += len(text)
+        if call.streamed > fold.limits.max_output_chars:
+            shorten(fold, call)
+
+
+def text_in(content: Any) -> str | None:
+    """Return the text of a piece of content that is text, None for all else."""
+    if isinstance(content, dict) and content.get("type") == "content":
+        return text_of_block(content.get("content"))
+    return None
+
+
+def shorten(fold: Fold, call: ToolDraft) -> None:
+    """Keep head and tail of the text that is streamed, so that the next cut is far away."""
+    tail = call.parts[-1]
+    if isinstance(tail, GrowingText):
+        kept = fold.clipped(str(tail.text()))
+        call.parts[-1] = GrowingText(Text.of(kept))
+        call.streamed = len(kept)
 
 
 def known_or_new(
@@ -101,9 +123,9 @@ def patch(
     if (value := get("locations")) is not None:
         call.locations = locations(fold, value, kind)
     if (value := get("rawInput")) is not None:
-        call.raw_input = plain(value, fold.limits.max_depth)
+        call.raw_input = plain(value, fold.limits.max_depth, fold.limits.max_output_chars)
     if (value := get("rawOutput")) is not None:
-        call.raw_output = plain(value, fold.limits.max_depth)
+        call.raw_output = plain(value, fold.limits.max_depth, fold.limits.max_output_chars)
     if (value := get("error")) is not None:
         call.error = text_or_none(value) or call.error
     if isinstance(value := get("_meta"), dict):
@@ -149,6 +171,7 @@ def set_status(fold: Fold, call: ToolDraft, value: Any, kind: str) -> None:
     else:
         call.status = status
     call.no_result = False
+    call.settle()
     if call.ended_at is None:
         call.ended_at = fold.at
     call.turn.calls.pop(call.id, None)
@@ -172,19 +195,18 @@ def locations(fold: Fold, value: Any, kind: str) -> tuple[Location, ...]:
 def replace_content(fold: Fold, call: ToolDraft, content: list[Any], kind: str) -> None:
     """Put this content in the place of the old; terminals that have output stay."""
     old = call.parts
-    call.attachments = 0
+    call.attachments = call.streamed = 0
     parts: list[Any] = []
     for member in fold.fitting(content, len(old)):
-        text = None
-        if isinstance(member, dict) and member.get("type") == "content":
-            text = text_of_block(member.get("content"))
+        text = text_in(member)
         if text is None:
             parts.append(tool_part(fold, call, member, f"{kind}.content"))
         elif text:
-            parts.append(grow(old, len(parts), text))
+            parts.append(grow(old, len(parts), fold.clipped(text)))
     fold.parts += len(parts) - len(old)
     if old:
         keep_terminals(call, parts)
+        drop_states(call)
     else:
         call.parts = parts
 

@@ -11,13 +11,22 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
 from acp_notebook.timeline.frozen import frozen
-from acp_notebook.timeline.items import MessageSegment, Thought, ToolCall
+from acp_notebook.timeline.items import (
+    MessageSegment,
+    Thought,
+    ToolCall,
+    ToolCalls,
+    copy_text,
+    short,
+)
+from acp_notebook.timeline.prose import code_blocks, tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from acp_notebook.timeline.items import Item
     from acp_notebook.timeline.parts import Diff
+    from acp_notebook.timeline.prose import CodeBlock, Table
 
 
 @frozen
@@ -88,19 +97,7 @@ class Turn:
 
         Segments that stand side by side are joined by nothing, others by a blank line.
         """
-        pieces: list[str] = []
-        between = False
-        for item in self.items:
-            if isinstance(item, MessageSegment) and item.role == "assistant":
-                if item.blank:
-                    continue
-                if pieces and between:
-                    pieces.append("\n\n")
-                pieces.append(item.text)
-                between = False
-            else:
-                between = True
-        return "".join(pieces)
+        return copy_text(self.items)
 
     @property
     def prompt(self) -> str:
@@ -117,14 +114,24 @@ class Turn:
         return tuple(item for item in self.items if isinstance(item, Thought))
 
     @property
-    def tool_calls(self) -> tuple[ToolCall, ...]:
-        """Its tool calls, in first-seen order."""
-        return tuple(item for item in self.items if isinstance(item, ToolCall))
+    def tool_calls(self) -> ToolCalls:
+        """Its tool calls, in first-seen order; `.where(kind=…, status=…)` narrows them."""
+        return ToolCalls(item for item in self.items if isinstance(item, ToolCall))
 
     @property
     def diffs(self) -> tuple[Diff, ...]:
         """The file changes that its tool calls reported."""
         return tuple(diff for call in self.tool_calls for diff in call.diffs)
+
+    @property
+    def code_blocks(self) -> tuple[CodeBlock, ...]:
+        """The fenced code blocks of its text."""
+        return code_blocks(self.text)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables of its text; `.to_frame()` makes a frame of one."""
+        return tables(self.text)
 
     @property
     def duration(self) -> float | None:
@@ -140,3 +147,7 @@ class Turn:
             isinstance(item, MessageSegment) and (item.role == "user" or item.blank)
             for item in self.items
         )
+
+    def __repr__(self) -> str:
+        ended = f" ({self.stop_reason})" if self.stop_reason not in {None, "end_turn"} else ""
+        return f"<Turn {self.index}: {self.state}{ended}, {short(self.text)}>"
