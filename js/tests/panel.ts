@@ -16,6 +16,13 @@ class NoObserver {
 Object.assign(globalThis, { ResizeObserver: globalThis.ResizeObserver ?? NoObserver });
 Object.assign(globalThis, { matchMedia: globalThis.matchMedia ?? (() => ({ matches: false, addEventListener() {}, removeEventListener() {} })) });
 Element.prototype.scrollTo ??= function scrollTo(): void {};
+Blob.prototype.text ??= function text(this: Blob): Promise<string> {
+  return new Promise((resolve) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result as string);
+    reader.readAsText(this);
+  });
+};
 URL.createObjectURL ??= () => "blob:test";
 URL.revokeObjectURL ??= () => undefined;
 Object.assign(globalThis, { CSS: { ...(globalThis.CSS as object | undefined), escape: (text: string) => text.replace(/["\\\]]/g, "\\$&") } });

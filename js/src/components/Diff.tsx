@@ -73,7 +73,7 @@ type DiffPart = Extract<Part, { kind: "diff" }>;
 
 export function Diff({ part, name }: { part: DiffPart; name: string }): JSX.Element {
   const store = useStore();
-  const { say } = usePanel();
+  const { say, attempt } = usePanel();
   const split = useLocal("diff-split", false);
   const whole = useLocal<Record<string, string>>(`diff-whole:${name}`, {});
   const deferred = Object.entries(part.deferred ?? {});
@@ -104,7 +104,7 @@ export function Diff({ part, name }: { part: DiffPart; name: string }): JSX.Elem
         <IconButton icon="copy" label={t("copy")} onClick={() => void copy()} />
       </div>
       {missing.length > 0 ? (
-        <button type="button" class="acp-link-button" onClick={() => void load()}>
+        <button type="button" class="acp-link-button" onClick={() => attempt(load)}>
           {t("text.whole", { size: bytes(missing.reduce((sum, [, ref]) => sum + ref.size, 0)) })}
         </button>
       ) : !change ? (

@@ -6,7 +6,7 @@ import type { Part } from "../messages";
 import { t } from "../strings";
 import { showControls, terminalLines, type Line } from "./ansi";
 import { copyText, saveText } from "./clipboard";
-import { useLocal, usePanel, useStore } from "./context";
+import { useLocal, usePanel } from "./context";
 import { bytes } from "./format";
 import { nextFrame } from "./frames";
 import { IconButton } from "./icons";
@@ -87,7 +87,7 @@ interface GrowingProps { id: string; part: number; terminal: boolean; version: u
 
 /** The text of a part that may grow, and the rest of it when only its head travelled. */
 export function GrowingText({ id, part, terminal, version, deferred }: GrowingProps): JSX.Element {
-  const store = useStore();
+  const { store, attempt } = usePanel();
   const [, redraw] = useState(0);
   const whole = useLocal<string | null>(`whole:${id}/${part}`, null);
   useEffect(() => {
@@ -102,7 +102,7 @@ export function GrowingText({ id, part, terminal, version, deferred }: GrowingPr
     <>
       <Lines text={whole.value ?? store.text(id, part)} terminal={terminal} name={`${id}/${part}`} />
       {ref && whole.value === null && (
-        <button type="button" class="acp-link-button" onClick={async () => { whole.value = await store.deferred(ref); }}>
+        <button type="button" class="acp-link-button" onClick={() => attempt(async () => { whole.value = await store.deferred(ref); })}>
           {t("text.whole", { size: bytes(ref.size) })}
         </button>
       )}

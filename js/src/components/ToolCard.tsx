@@ -25,12 +25,12 @@ export function commandOf(rawInput: unknown): string | null {
 }
 
 export function Input({ id, value, deferred }: { id: string; value: unknown; deferred?: Item["deferred"] }): JSX.Element {
-  const store = useStore();
+  const { store, attempt } = usePanel();
   const whole = useLocal<unknown>(`input:${id}`, undefined);
   const ref = deferred?.["rawInput"];
   if (ref && whole.value === undefined) {
     return (
-      <button type="button" class="acp-link-button" onClick={async () => { whole.value = JSON.parse(await store.deferred(ref)) as unknown; }}>
+      <button type="button" class="acp-link-button" onClick={() => attempt(async () => { whole.value = JSON.parse(await store.deferred(ref)) as unknown; })}>
         {t("text.whole", { size: bytes(ref.size) })}
       </button>
     );

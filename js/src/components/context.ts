@@ -16,6 +16,8 @@ export interface Panel {
   announce(sentence: string): void;
   /** Sends and says why when the kernel refuses. */
   act(message: FromPageBody): void;
+  /** Does what needs the kernel and says why when that fails. */
+  attempt(work: () => Promise<void>): void;
   /** The panel's outermost element. */
   root(): HTMLElement;
   /** Open questions that take keys from anywhere in the panel but a text field. */

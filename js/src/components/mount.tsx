@@ -2,7 +2,6 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import { setLoader } from "../markdown/extras";
-import type { BlobRef } from "../messages";
 import type { Store } from "../store";
 import { t } from "../strings";
 import { agentName, type Panel as PanelTools } from "./context";
@@ -11,14 +10,6 @@ import { onContentClick } from "./content";
 import { Follow } from "./follow";
 import { Panel } from "./Panel";
 import { watchTheme } from "./theme";
-
-/** Maths and rarer languages are modules of their own that the kernel sends when a text needs them. */
-function loadOver(store: Store): void {
-  setLoader(async (name) => {
-    const ref = (await store.request({ kind: "fetch-module", name })) as BlobRef;
-    return import(await store.blobUrl(ref)) as Promise<unknown>;
-  });
-}
 
 const isTextField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && target.matches("textarea, select, input:not([type=checkbox]), [contenteditable]");
@@ -40,8 +31,9 @@ export function mount(host: HTMLElement, store: Store): () => void {
     askers: new Set(),
     say: (message) => { toast.value = message; },
     announce: (sentence) => { announcement.value = sentence; },
-    act: (message) => {
-      store.request(message).catch((error: unknown) => { toast.value = t("refused", { message: error instanceof Error ? error.message : String(error) }); });
+    act: (message) => panel.attempt(async () => void (await store.request(message))),
+    attempt: (work) => {
+      work().catch((error: unknown) => { toast.value = t("refused", { message: error instanceof Error ? error.message : String(error) }); });
     },
     root: () => root,
     focusComposer: () => root.querySelector<HTMLElement>(".acp-composer-box textarea")?.focus({ preventScroll: true }),
@@ -52,7 +44,7 @@ export function mount(host: HTMLElement, store: Store): () => void {
     effect(() => { root.style.setProperty("--acp-height", store.height.value || "560px"); }),
     effect(() => root.setAttribute("aria-label", t("panel.label", { agent: agentName(store) }))),
   ];
-  loadOver(store);
+  setLoader((name) => store.loadModule(name));
   root.addEventListener("click", (event) => onContentClick(event, panel));
   render(<Panel panel={panel} />, root);
   return () => {

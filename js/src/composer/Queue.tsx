@@ -46,7 +46,7 @@ function Chip({ prompt }: { prompt: QueuedPrompt }): JSX.Element {
     <li class="acp-chip">
       <span class="acp-chip-text" dir="auto" title={prompt.text}>{prompt.text}</span>
       <IconButton icon="send" label={t("queue.now")} onClick={() => act({ kind: "queue", action: "send-now", promptId })} />
-      <IconButton icon="edit" label={t("queue.edit")} onClick={() => { editing.value = prompt.text; }} />
+      {prompt.whole && <IconButton icon="edit" label={t("queue.edit")} onClick={() => { editing.value = prompt.text; }} />}
       <IconButton icon="cross" label={t("queue.remove")} onClick={() => act({ kind: "queue", action: "remove", promptId })} />
     </li>
   );
