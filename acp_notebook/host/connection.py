@@ -169,6 +169,11 @@ class AgentConnection:
             return f"The agent was ended by signal {-code} ({signal_name(-code)})."
         return f"The agent ended with exit code {code}."
 
+    @property
+    def command_line(self) -> list[str]:
+        """How the agent's process was started, without the reaper."""
+        return [self.spec.command, *self.spec.args]
+
     # --- requests
 
     async def request(

@@ -23,13 +23,13 @@ from acp_notebook.host import pool
 from acp_notebook.host.bound import BoundSession
 from acp_notebook.host.connection import can
 from acp_notebook.host.failures import describe_failure
-from acp_notebook.host.opening import Opener, check_folder
+from acp_notebook.host.opening import Opener, check_folder, is_folder
 from acp_notebook.host.prompts import unsent_turn
 from acp_notebook.host.retained import Retained
 from acp_notebook.host.state import ChatError, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from acp_notebook.host.connection import AgentConnection
     from acp_notebook.host.failures import AgentError
@@ -123,7 +123,7 @@ class Lifecycle:
     def send_next(self, bound: BoundSession) -> None:
         """Send the next prompt of a session, unless one runs."""
         while bound.open and bound.run is None and bound.queue:
-            self.chat.begin(bound, bound.queue.pop(0))
+            self.chat.prompts.begin(bound, bound.queue.pop(0))
 
     async def connected(self) -> AgentConnection:
         """
@@ -143,6 +143,42 @@ class Lifecycle:
         self.opener = Opener(connection, chat.settings)
         self._stop_listening = connection.on_end(lambda: self._agent_ended(connection))
         return connection
+
+    async def ensure_connected(self) -> None:
+        """Start the agent without opening a session; a failure is shown as one of the chat."""
+
+        async def operation() -> None:
+            await self.connected()
+
+        await self._guarded(operation)
+
+    def opening(self, phase: str) -> Opener:
+        """Return what opens sessions on the connection, and say what is going on."""
+        assert self.opener is not None
+        self._set_phase(phase)
+        return self.opener
+
+    @contextlib.contextmanager
+    def authenticating(self) -> Iterator[None]:
+        """While this lasts, a login is going on; the status before comes back if it fails."""
+        before, self._base = self._base, "authenticating"
+        self.chat.changed(None, state=True, urgent=True)
+        try:
+            yield
+        finally:
+            self._base = before
+            self.chat.changed(None, state=True, urgent=True)
+
+    async def after_login(self) -> None:
+        """Do once more what had failed for want of a login, once."""
+        entry, self._failed_entry = self._failed_entry, None
+        if self.chat.shown.open:
+            self.chat.dismiss_error()
+            if entry is not None:
+                self.chat.enqueue(entry.shown.blocks)
+            return
+        self.login_tried = True
+        await self.ensure_open()
 
     async def run(self, operation: Callable[[], Awaitable[None]]) -> None:
         """Run an operation that changes what is shown, alone; a failure leaves what was shown."""
@@ -192,7 +228,7 @@ class Lifecycle:
         queue = self.target.queue
         if queue and (self._opening is not None or self.coming is not None):
             for entry in list(queue):
-                self._return(entry)
+                self.give_back(entry)
             queue.clear()
             self.chat.changed(None, state=True, urgent=True)
         elif self._opening is not None:
@@ -274,8 +310,9 @@ class Lifecycle:
         assert self.opener is not None
         if before.session_id is None and before.key is not None:
             self._set_phase("loading the session")
-            before.cwd = self._cwd_of(before.key)
-            await self.opener.load(before, self._id_of(before.key), self._load_method())
+            before.cwd = await chat.sessions.cwd_of(before.key)
+            before.read_only = not is_folder(before.cwd)
+            await self.opener.load(before, before.key, self._load_method())
         elif before.session_id is None:
             self._set_phase("opening a session")
             await self.opener.new(before)
@@ -348,12 +385,12 @@ class Lifecycle:
                     entry.done.set_exception(error)
             elif not isinstance(error, AuthRequired):
                 waiting.remove(entry)
-                self._return(entry)
+                self.give_back(entry)
         chat.changed(None, state=True, urgent=True)
 
-    def _return(self, entry: Entry) -> None:
+    def give_back(self, entry: Entry, *, draft: bool = True) -> None:
         """Take a prompt back that was not sent: as a turn that was cancelled, and as the draft."""
-        if not entry.awaited:
+        if draft and not entry.awaited:
             self.chat.give_back(entry.shown.text)
         if not entry.done.done():
             entry.done.set_result(unsent_turn(entry.shown.blocks))
@@ -389,12 +426,6 @@ class Lifecycle:
 
     def _load_method(self) -> str:
         return "session/load" if self.can_load or not self.can_resume else "session/resume"
-
-    def _id_of(self, key: str) -> str:
-        return key
-
-    def _cwd_of(self, key: str) -> str:  # noqa: ARG002
-        return self.chat.cwd
 
     def _set_phase(self, phase: str) -> None:
         if self.chat.phase != phase:

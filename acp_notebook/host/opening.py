@@ -31,6 +31,16 @@ generations = itertools.count(1)
 """Race tokens: compared for equality only."""
 
 
+def absolute(cwd: str) -> str:
+    """Return a folder as ACP wants it: absolute, the home folder written out."""
+    return str(Path(cwd).expanduser().absolute())
+
+
+def is_folder(cwd: str) -> bool:
+    """Whether there is such a folder."""
+    return Path(cwd).is_dir()
+
+
 def check_folder(cwd: str) -> None:
     """
     Check that a session's folder is there, before anything is asked of the agent.
@@ -38,7 +48,7 @@ def check_folder(cwd: str) -> None:
     Raises:
         WorkspaceMissing: it is missing or no directory.
     """
-    if not Path(cwd).is_dir():
+    if not is_folder(cwd):
         raise WorkspaceMissing(
             f"The folder {cwd} is missing or is no directory. Choose another one with cwd=."
         )

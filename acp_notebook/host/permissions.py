@@ -179,6 +179,7 @@ class PendingElicitation:
     request: AgentRequest
     shown: Elicitation
     answer: asyncio.Future[dict[str, Any]]
+    acknowledged: bool = False
 
 
 def read_elicitation(request: AgentRequest) -> Elicitation:

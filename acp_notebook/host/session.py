@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acp_notebook.errors import LimitExceeded
 from acp_notebook.host.bound import BoundSession
 from acp_notebook.host.lifecycle import Lifecycle
 from acp_notebook.host.loop import log
+from acp_notebook.host.opening import absolute
 from acp_notebook.host.permissions import Decision, request_key, rule_for
 from acp_notebook.host.policy import Policy
-from acp_notebook.host.prompts import Blocks, Entry, PromptRun, allowed_blocks, check_size, queued
+from acp_notebook.host.questions import OpenRequest
+from acp_notebook.host.queue import PromptQueue
+from acp_notebook.host.sessions import Sessions
 from acp_notebook.host.settings import Settings
 from acp_notebook.host.state import (
     AgentInfo,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from acp_notebook.host.failures import AgentError
+    from acp_notebook.host.prompts import Blocks, PromptRun
     from acp_notebook.host.spec import AgentSpec
     from acp_notebook.timeline import Timeline, TimelineSnapshot
 
@@ -72,7 +73,7 @@ class ChatSession:
         self.settings = settings or Settings()
         self.policy = Policy.of(policy)
         self.name = name
-        self.cwd = str(Path(cwd).expanduser().absolute())
+        self.cwd = absolute(cwd)
         self.decisions: list[Decision] = []
         self.phase = ""
         self.note = ""
@@ -80,6 +81,8 @@ class ChatSession:
         self.draft = ""
         self.shown = BoundSession(self, self.cwd, key=session)
         self.life = Lifecycle(self)
+        self.sessions = Sessions(self)
+        self.prompts = PromptQueue(self)
         self._agent = AgentInfo(spec.name, spec.shown_title)
         self._listeners: list[Callable[[Change], None]] = []
         self._touched: dict[str, None] = {}
@@ -155,20 +158,27 @@ class ChatSession:
         """End the session and the agent; idempotent."""
         await self.life.close()
 
+    async def set_mode(self, mode_id: str) -> None:
+        """Set the session's mode; raises RequestFailed when the agent refuses."""
+        await self.sessions.set_mode(mode_id)
+
+    async def set_option(self, option_id: str, value: str | bool) -> None:  # noqa: FBT001
+        """Set a config option; raises RequestFailed when the agent refuses."""
+        await self.sessions.set_option(option_id, value)
+
     # --- prompts
 
     async def prompt(
         self, blocks: Blocks, *, timeout_s: float | None = None, headless: bool = False
     ) -> TurnResult:
         """
-        Queue a prompt and wait until its turn has settled.
-
-        `timeout_s` is the longest silence of the agent; `headless` says that nobody can be asked.
+        Queue a prompt and wait until its turn has settled; see `PromptQueue.submit`.
 
         Raises:
             ValueError, LimitExceeded: the prompt itself. AcpNotebookError: the session cannot be opened.
         """
-        result: TurnResult = await self.submit(blocks, timeout_s=timeout_s, headless=headless).done
+        entry = self.prompts.submit(blocks, timeout_s=timeout_s, headless=headless, awaited=True)
+        result: TurnResult = await entry.done
         return result
 
     def enqueue(self, blocks: Blocks) -> QueuedPrompt:
@@ -178,50 +188,19 @@ class ChatSession:
         Raises:
             ValueError, LimitExceeded: the prompt is empty, malformed or too large, or the queue is full.
         """
-        entry = self._enter(blocks)
-        self.life.pump()
-        return entry.shown
-
-    def submit(
-        self, blocks: Blocks, *, timeout_s: float | None = None, headless: bool = False
-    ) -> Entry:
-        """Queue a prompt and return it with the future of its turn."""
-        entry = self._enter(blocks, timeout_s=timeout_s, headless=headless, awaited=True)
-        self.life.pump()
-        return entry
+        return self.prompts.submit(blocks).shown
 
     def edit_queued(self, prompt_id: str, blocks: Blocks) -> bool:
         """Replace what a queued prompt says; False when it is not queued any more."""
-        entry = self._queued(prompt_id)
-        if entry is None:
-            return False
-        check_size(blocks, self.settings.max_prompt_bytes)
-        entry.shown = replace(queued(blocks), id=prompt_id)
-        self.changed(None, state=True, urgent=True)
-        return True
+        return self.prompts.edit(prompt_id, blocks)
 
     def remove_queued(self, prompt_id: str) -> bool:
         """Take a prompt out of the queue; False when it is not there any more."""
-        entry = self._queued(prompt_id)
-        if entry is None:
-            return False
-        self.life.target.queue.remove(entry)
-        entry.done.cancel()
-        self.changed(None, state=True, urgent=True)
-        return True
+        return self.prompts.remove(prompt_id)
 
     def send_now(self, prompt_id: str) -> bool:
         """Cancel the running turn and send this prompt next."""
-        entry = self._queued(prompt_id)
-        if entry is None:
-            return False
-        queue = self.life.target.queue
-        queue.remove(entry)
-        queue.insert(0, entry)
-        if not self.shown.cancel():
-            self.life.pump()
-        self.changed(None, state=True, urgent=True)
-        return True
+        return self.prompts.send_now(prompt_id)
 
     def cancel(self) -> None:
         """
@@ -275,11 +254,34 @@ class ChatSession:
             answer["content"] = dict(content or {})
         return self.shown.asking.answer_elicitation(elicitation_id, answer)
 
+    def open_requests(self) -> tuple[OpenRequest, ...]:
+        """Return what waits for a person in the shown session, oldest first."""
+        asking = self.shown.asking
+        return (
+            *(
+                OpenRequest(key, pending.acknowledged.is_set(), permission=pending)
+                for key, pending in asking.permissions.items()
+            ),
+            *(
+                OpenRequest(key, pending.acknowledged, elicitation=pending.shown)
+                for key, pending in asking.elicitations.items()
+            ),
+        )
+
+    def answer_open(self, request: OpenRequest, answer: Any) -> bool:
+        """Answer an open request with an option's id or None, or an elicitation with its answer."""
+        if request.permission is not None:
+            return self.answer(request.permission.request.id, answer)
+        return self.shown.asking.answer_elicitation(request.key, answer or {"action": "cancel"})
+
     def acknowledge(self, request_id: str | int) -> None:
         """A view shows this request: clicks can arrive."""
         pending = self.shown.asking.permissions.get(request_key(request_id))
         if pending is not None:
             pending.acknowledged.set()
+        question = self.shown.asking.elicitations.get(str(request_id))
+        if question is not None:
+            question.acknowledged = True
 
     # --- what the views keep here
 
@@ -320,40 +322,6 @@ class ChatSession:
         self.life.login_wanted(error, run.entry)
 
     # --- inside
-
-    def _enter(
-        self,
-        blocks: Blocks,
-        *,
-        timeout_s: float | None = None,
-        headless: bool = False,
-        awaited: bool = False,
-    ) -> Entry:
-        self.life.check_usable()
-        check_size(blocks, self.settings.max_prompt_bytes)
-        shown = queued(blocks)
-        queue = self.life.target.queue
-        if len(queue) >= self.settings.max_queue:
-            raise LimitExceeded("max_queue", self.settings.max_queue)
-        done = asyncio.get_running_loop().create_future()
-        entry = Entry(shown, done, timeout_s, headless, awaited)
-        queue.append(entry)
-        self.changed(None, state=True, urgent=True)
-        return entry
-
-    def begin(self, bound: BoundSession, entry: Entry) -> None:
-        """Send a prompt of the queue, in the form that the agent takes."""
-        capabilities = bound.connection.capabilities if bound.connection else {}
-        blocks, notes = allowed_blocks(entry.shown.blocks, capabilities)
-        if not blocks:
-            entry.done.set_exception(ValueError(" ".join(notes)))
-            return
-        entry.shown = replace(entry.shown, blocks=tuple(blocks))
-        self.note = " ".join(notes) or self.note
-        bound.begin(entry)
-
-    def _queued(self, prompt_id: str) -> Entry | None:
-        return next((e for e in self.life.target.queue if e.shown.id == prompt_id), None)
 
     def _publish(self, *, urgent: bool = False) -> None:
         if self._publish_timer is not None:
