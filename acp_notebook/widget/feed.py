@@ -43,7 +43,7 @@ class Feed:
         self._session = session
         self._post = post
         self._at_flush = at_flush
-        self._epoch = secrets.token_hex(4)
+        self._epoch = secrets.token_hex(2)
         self._version = 0
         self._pace = Pace()
         self._sent: SentView | None = None

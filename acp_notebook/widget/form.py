@@ -11,9 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from acp_notebook.timeline.jsonform import camel, encode
+from acp_notebook.timeline.jsonform import camel as camel_of
+from acp_notebook.timeline.jsonform import encode
 from acp_notebook.timeline.parts import Blob, Diff, Markdown, Terminal
 
 if TYPE_CHECKING:
@@ -115,6 +117,9 @@ class Former:
             value = getattr(of, name)
             if name in FLAGS and not value and not changed:
                 continue
+            if isinstance(value, NUMBERS):
+                form[camel(name)] = value
+                continue
             if isinstance(value, Blob):
                 self._blobs[value.sha256] = value
             if (held := self._too_large(value, before.get(name))) is not None:
@@ -138,7 +143,7 @@ class Former:
     @staticmethod
     def _too_large(value: Any, before: Held | None) -> Held | None:
         """Return how to get the whole of a value that is too large, None when it is not."""
-        if value is None or isinstance(value, bool | int | float | Blob):
+        if isinstance(value, Blob):
             return None
         if before is not None and before.value is value:
             return before
@@ -188,15 +193,19 @@ def bounded(value: Any, room: int = MAX_META_BYTES) -> Any:
     return within(form, room) if isinstance(form, list) else None
 
 
-_NAMES: dict[type, list[str]] = {}
+def names(of: Any) -> list[str]:
+    """Return the field names of an item, a part, or another of our frozen objects."""
+    return _names(of.__class__)
 
 
-def names(of: object) -> list[str]:
-    """Return the field names of an item or a part."""
-    known = _NAMES.get(type(of))
-    if known is None:
-        known = _NAMES[type(of)] = [field.name for field in fields(of)]  # type: ignore[arg-type]
-    return known
+@cache
+def _names(cls: Any) -> list[str]:
+    return [field.name for field in fields(cls)]
+
+
+camel = cache(camel_of)
+"""The JSON name of a field."""
+NUMBERS = (int, float, bool, type(None))
 
 
 def _raw(value: Any) -> Any:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from acp_notebook.timeline.jsonform import camel, encode
-from acp_notebook.widget.form import bounded, changed_names, names
+from acp_notebook.timeline.jsonform import encode
+from acp_notebook.widget.form import bounded, camel, changed_names, names
 
 if TYPE_CHECKING:
     from acp_notebook.host.state import ChatState
@@ -170,23 +170,24 @@ def questions_form(snapshot: TimelineSnapshot) -> Json:
     }
 
 
-def questions_ops(old: Json, new: Json) -> list[Json]:
+def questions_ops(old: TimelineSnapshot, new: TimelineSnapshot) -> list[Json]:
     """Return what makes the new directory of the old one."""
-    if old == new:
-        return []
-    before, after = old["entries"], new["entries"]
-    first = after[0]["itemId"] if after else None
-    skip = next((at for at, one in enumerate(before) if one["itemId"] == first), len(before))
+    before, after = old.questions.entries, new.questions.entries
+    skip = new.questions.hidden_count - old.questions.hidden_count
+    if not 0 <= skip <= len(before):
+        skip = len(before)
     kept = before[skip:]
     same = 0
     while same < min(len(kept), len(after)) and kept[same] == after[same]:
         same += 1
+    if not skip and same == len(before) == len(after):
+        return []
     return [
         {
             "op": "questions",
             "skip": skip,
             "from": same,
-            "entries": after[same:],
-            "hiddenCount": new["hiddenCount"],
+            "entries": [encode(question) for question in after[same:]],
+            "hiddenCount": new.questions.hidden_count,
         }
     ]

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acp_notebook.timeline.jsonform import camel
 from acp_notebook.timeline.parts import Attachment, Image, Markdown, Terminal
-from acp_notebook.widget.form import Former, bounded, changed_names, parts_name, parts_of
+from acp_notebook.widget.form import Former, bounded, camel, changed_names, parts_name, parts_of
 from acp_notebook.widget.packing import GROWS, Pieces
 from acp_notebook.widget.summary import (
     attachment_ops,
@@ -134,7 +133,7 @@ class SentView:
             self._groups = after
         ops += self._meta_ops(snapshot, state)
         if asked:
-            ops += questions_ops(questions_form(old), questions_form(snapshot))
+            ops += questions_ops(old, snapshot)
         self._snapshot, self._state = snapshot, state
         return ops
 
