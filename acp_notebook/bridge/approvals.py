@@ -19,7 +19,7 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from acp_notebook.bridge.protocol import GatewayClosed, GatewayError
 
@@ -37,6 +37,8 @@ _OPTIONS = {
     "allow-always": {"optionId": "allow-always", "name": "Allow always", "kind": "allow_always"},
     "deny": {"optionId": "deny", "name": "Deny", "kind": "reject_once"},
 }
+Outcome = Literal["told", "refused", "unheard"]
+
 _FALLBACK = ("allow-once", "deny")
 
 
@@ -56,6 +58,7 @@ class Relay:
     event: dict[str, Any]
     decision: str | None = None
     call_id: str | None = None
+    replayed: dict[str, Any] | None = None
     task: asyncio.Task[None] | None = field(default=None, repr=False)
 
 
@@ -74,7 +77,7 @@ class Approvals:
         self._client = client
         self._owner_of = owner_of
         self._relays: dict[str, Relay] = {}
-        self._telling: set[asyncio.Task[bool]] = set()
+        self._telling: set[asyncio.Task[Outcome]] = set()
 
     def requested(self, payload: dict[str, Any]) -> None:
         """Take an `exec.approval.requested` event, or an entry of `exec.approval.list`."""
@@ -146,7 +149,10 @@ class Approvals:
             self._forget(relay)
 
     def _begin(self, approval_id: str, prompt: Prompt, event: dict[str, Any]) -> None:
-        if approval_id in self._relays:
+        known = self._relays.get(approval_id)
+        if known is not None:
+            # It may come again before we know that our decision was not taken.
+            known.replayed = event if known.decision is not None else None
             return
         relay = Relay(approval_id, prompt, event)
         self._relays[approval_id] = relay
@@ -249,20 +255,25 @@ class Approvals:
     async def _tell(self, relay: Relay) -> None:
         """Tell the gateway; without a link the relay stays and `refresh` tells."""
         assert relay.decision is not None
-        if await self._resolve(relay.id, relay.decision) and self._relays.get(relay.id) is relay:
-            del self._relays[relay.id]
+        outcome = await self._resolve(relay.id, relay.decision)
+        if outcome == "unheard" or self._relays.get(relay.id) is not relay:
+            return
+        del self._relays[relay.id]
+        if outcome == "refused" and relay.replayed is not None and not relay.prompt.is_ended:
+            self._begin(relay.id, relay.prompt, relay.replayed)
 
-    async def _resolve(self, approval_id: str, decision: str) -> bool:
-        """Whether the gateway has heard it, or has refused to."""
+    async def _resolve(self, approval_id: str, decision: str) -> Outcome:
+        """Tell the gateway a decision and return what came of it."""
         try:
             await self._gateway.request(
                 "exec.approval.resolve", {"id": approval_id, "decision": decision}
             )
         except GatewayClosed:
-            return False
+            return "unheard"
         except (GatewayError, TimeoutError) as error:
             _log.warning("approval %s could not be resolved: %s", approval_id, error)
-        return True
+            return "refused"
+        return "told"
 
 
 def _decisions(allowed: Any) -> tuple[str, ...]:

@@ -82,14 +82,14 @@ def find_run(records: Sequence[Record], run_id: str, message: str) -> list[Recor
     Return the records that follow a run's prompt, up to the next one; None when it is not there.
 
     The prompt is found by its idempotency key. Where no record has one, the newest user record
-    with the very text that was sent is it.
+    with the very text that was sent, with its directory line or without, is it.
     """
     found = after_prompt(records, run_id)
     if found is not None or any(_is_text(record.get("idempotencyKey")) for record in records):
         return found
-    wanted = message.strip()
+    wanted = {message.strip(), message.partition("]\n\n")[2].strip()} - {""}
     for at in reversed(range(len(records))):
-        if records[at].get("role") == "user" and "\n".join(texts(records[at])).strip() == wanted:
+        if records[at].get("role") == "user" and "\n".join(texts(records[at])).strip() in wanted:
             return list(records[at + 1 :])
     return None
 

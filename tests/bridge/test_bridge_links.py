@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.bridge.double import GatewayDouble
+from tests.bridge.double import GatewayDouble, Refused
 from tests.bridge.driver import BridgeClient, open_calls, story
 
 
@@ -424,8 +424,6 @@ async def test_wrong_credentials_later_end_the_waiting(
     await run.say("x")
     await bridge.until_text("x")
     refusal = {"details": {"code": "AUTH_PASSWORD_MISMATCH"}}
-    from tests.bridge.double import Refused
-
     gateway.connect_errors.append(Refused("INVALID_REQUEST", "unauthorized: password", **refusal))
     await gateway.drop()
     answer = await bridge.response_to(asked)
