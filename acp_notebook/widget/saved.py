@@ -115,8 +115,11 @@ def trait(session: ChatSession) -> str:
 
 def bundle(snapshot: TimelineSnapshot) -> dict[str, str]:
     """Return the newest turns as HTML and Markdown."""
-    from acp_notebook.views import html, markdown
+    from acp_notebook import views
 
+    html, markdown = getattr(views, "html", None), getattr(views, "markdown", None)
+    if html is None or markdown is None:
+        return {"text/plain": "ACP chat"}
     return {"text/html": html(snapshot), "text/markdown": markdown(snapshot)}
 
 
