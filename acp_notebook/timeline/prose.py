@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from acp_notebook.timeline.frozen import frozen
+from acp_notebook.timeline.views import view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,8 +41,6 @@ class Table:
 
     def to_frame(self, library: str | None = None) -> Any:
         """Return it as a pandas or polars frame; whole columns of numbers become numbers."""
-        from acp_notebook.timeline.views import view
-
         return view("frame").table_frame(self, library)
 
 

@@ -8,6 +8,7 @@ from acp_notebook.timeline.items import Item, Permission, Plan, Thought, ToolCal
 from acp_notebook.timeline.metadata import AgentInfo, Metadata
 from acp_notebook.timeline.sequence import Shared
 from acp_notebook.timeline.turns import Turn
+from acp_notebook.timeline.views import view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -156,6 +157,29 @@ class TimelineSnapshot:
         from acp_notebook.timeline.jsonform import to_dict
 
         return to_dict(self, blobs=blobs)
+
+    def to_text(self, *, thoughts: bool = False) -> str:
+        """Return the conversation as plain text."""
+        return str(view("text").to_text(self, thoughts=thoughts))
+
+    def to_markdown(self, *, thoughts: bool = False) -> str:
+        """Return the conversation as Markdown: raw HTML escaped, pictures from elsewhere links."""
+        return str(view("markdown").to_markdown(self, thoughts=thoughts))
+
+    def to_html(self, *, thoughts: bool = True) -> str:
+        """Return the conversation as one HTML page without scripts that fetches nothing."""
+        return str(view("html").to_html(self, thoughts=thoughts))
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """
+        Return a data frame with one row per item; `library` is "pandas" or "polars".
+
+        Raises: ImportError when it is not installed.
+        """
+        return view("frame").to_frame(self, library)
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> TimelineSnapshot:

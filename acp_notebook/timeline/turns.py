@@ -20,6 +20,7 @@ from acp_notebook.timeline.items import (
     short,
 )
 from acp_notebook.timeline.prose import code_blocks, tables
+from acp_notebook.timeline.views import view
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -147,6 +148,9 @@ class Turn:
             isinstance(item, MessageSegment) and (item.role == "user" or item.blank)
             for item in self.items
         )
+
+    def _repr_markdown_(self) -> str:
+        return str(view("markdown").answer_markdown(self))
 
     def __repr__(self) -> str:
         ended = f" ({self.stop_reason})" if self.stop_reason not in {None, "end_turn"} else ""
