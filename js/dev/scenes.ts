@@ -207,6 +207,8 @@ const SCENES: Record<string, () => Scene> = {
       ],
     }),
   rtl: () => new Scene().ask("مرحبا").say("שלום, זה הקוד: `./run.sh -v`\n\nالناتج (٣):\n\n```py\nprint(1)\n```\n\nEnglish line."),
+  lines: () =>
+    new Scene().ask("hello").tool("Run step", "execute", { status: "in_progress", endedAt: null, outputParts: [text(Array.from({ length: 30_000 }, (_, line) => `${line} `.padEnd(119, "x")).join("\n"))] }).running(),
   many: () => {
     const scene = new Scene();
     for (let n = 0; n < 200; n += 1) scene.ask(`Question ${n}`).say(`Answer ${n} with **bold** text.`).tool(`Read file-${n}.py`, "read", { outputParts: [text("one\ntwo")], historical: true }).tool(`Read other-${n}.py`, "read", { outputParts: [text("x")], historical: true }).say(PROSE.slice(0, 300));

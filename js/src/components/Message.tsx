@@ -35,7 +35,7 @@ export function UserMessage({ item }: { item: MessageSegment }): JSX.Element {
           {texts.join("\n").split(/\n(?=\s*\S)/).map((line, index) => <div key={index} dir="auto">{line}</div>)}
         </div>
       )}
-      {images.length > 0 && <div class="acp-thumbnails">{images.map((part, index) => part.kind === "image" && <Image key={index} part={part} />)}</div>}
+      {images.length > 0 && <div class="acp-thumbnails">{images.map((part, index) => part.kind === "image" && <Image key={index} part={part} caption />)}</div>}
     </>
   );
 }

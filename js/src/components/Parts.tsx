@@ -26,11 +26,11 @@ function useBlob(ref: BlobRef | null): string | null {
 
 const RASTER = /^image\/(png|jpeg|gif|webp|bmp|avif|x-icon)$/;
 
-export function Image({ part, name }: { part: Extract<Part, { kind: "image" }>; name?: string }): JSX.Element {
+export function Image({ part, caption }: { part: Extract<Part, { kind: "image" }>; caption?: boolean }): JSX.Element {
   const panel = usePanel();
   const drawable = part.blob !== null && RASTER.test(part.blob.mimeType || part.mimeType || "");
   const url = useBlob(drawable ? part.blob : null);
-  const label = part.alt || name || t("image.untitled");
+  const label = part.alt || t("image.untitled");
   if (!drawable || url === "") return <div class="acp-card-note acp-muted">{t("image.missing")} {part.source ?? label}</div>;
   const extension = (part.blob?.mimeType ?? "image/png").split("/")[1]?.replace("jpeg", "jpg") ?? "png";
   const file = /\.\w+$/.test(label) ? label : `${label.replace(/[^\w-]+/g, "-")}.${extension}`;
@@ -41,7 +41,8 @@ export function Image({ part, name }: { part: Extract<Part, { kind: "image" }>; 
           <img src={url} alt={label} title={label} decoding="async" />
         </button>
       )}
-      {url && (
+      {caption && <figcaption dir="auto">{label}</figcaption>}
+      {url && !caption && (
         <div class="acp-corner">
           <IconButton icon="copy" label={t("image.copy")} onClick={async () => panel.say(t((await copyImage(url)) ? "copied" : "image.missing"))} />
           <IconButton icon="save" label={t("image.save")} onClick={() => saveUrl(url, file)} />

@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 
 const NEAR_END_PX = 12;
+const HOLD_MS = 500;
 
 export class Follow {
   readonly following = signal(true);
@@ -11,7 +12,7 @@ export class Follow {
   private scroller: HTMLElement | null = null;
   private lastTop = 0;
   private lastHeight = 0;
-  private held = false;
+  private heldUntil = 0;
 
   /** Watches `scroller` and the growing `content` in it. */
   attach(scroller: HTMLElement, content: HTMLElement): () => void {
@@ -30,15 +31,15 @@ export class Follow {
   }
 
   toEnd(smooth = false): void {
+    this.heldUntil = 0;
     this.following.value = true;
     this.fresh.value = false;
     this.stick(smooth);
   }
 
-  /** The next change of height is the reader's own (a card opened): it moves nothing and lets nothing go. */
+  /** What changes its height now is the reader's own doing (a card opened): it moves nothing and lets nothing go. */
   hold(): void {
-    this.held = true;
-    setTimeout(() => { this.held = false; }, 100);
+    this.heldUntil = performance.now() + HOLD_MS;
   }
 
   /** Brings an element of the conversation to the top; the page around is not scrolled. */
@@ -74,7 +75,7 @@ export class Follow {
     if (!scroller) return;
     const grew = scroller.scrollHeight > this.lastHeight;
     this.lastHeight = scroller.scrollHeight;
-    if (this.held) return;
+    if (performance.now() < this.heldUntil) return;
     if (this.following.peek()) this.stick(false);
     else if (grew && this.distance() > NEAR_END_PX) this.fresh.value = true;
   }
