@@ -16,7 +16,7 @@ class LedgerLimits:
     - `max_sessions`: past it the session that was written to longest ago goes;
     - `max_session_events`: past it a session's oldest events go, and it never replays;
     - `max_total_bytes`: of the whole ledger, UTF-8 bytes of the updates and 32 a row; past it
-      the oldest events of the session that was written to longest ago go;
+      the oldest events of the session that was written to longest ago go, until a 32nd is free;
     - `flush_after_s`: the longest that an append waits for company;
     - `flush_rows`: so many waiting rows are written at once;
     - `busy_wait_s`: how long a write waits for another process before it is put off;

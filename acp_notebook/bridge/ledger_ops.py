@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import to_json
 
@@ -19,8 +19,7 @@ from acp_notebook.bridge.ledger_limits import ROW_OVERHEAD_BYTES
 _GROWING = frozenset({"agent_message_chunk", "agent_thought_chunk"})
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One event to be: `body` is its update as JSON, `size` what it counts for in bytes."""
 
     run_id: str | None

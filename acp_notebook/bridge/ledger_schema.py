@@ -44,7 +44,10 @@ def _sessions_and_events(db: sqlite3.Connection) -> None:
         ) WITHOUT ROWID
         """
     )
-    db.execute("CREATE INDEX sessions_by_age ON sessions(updated_at, session_id)")
+    # Only those that have something to give up: what was emptied is not walked over again.
+    db.execute(
+        "CREATE INDEX sessions_by_age ON sessions(updated_at, session_id) WHERE event_count > 0"
+    )
     db.execute("CREATE INDEX sessions_by_key ON sessions(session_key, updated_at)")
     db.execute(
         """

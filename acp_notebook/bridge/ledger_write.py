@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from acp_notebook.bridge.ledger_limits import LedgerLimits
     from acp_notebook.bridge.ledger_ops import Op, Pending
 
+# A ledger that is full gives up this part of its bytes at once.
+_ROOM = 32
 # The UTF-8 bytes of a stored text and the overhead of its row (ledger_limits.ROW_OVERHEAD_BYTES).
 ROW_BYTES = "length(CAST(update_json AS BLOB)) + 32"
 
@@ -85,7 +87,7 @@ def _finish(
 ) -> None:
     """Keep the session's own limit and store its row; `events`, `size` are what it had before."""
     if session.event_count > limits.max_session_events:
-        _drop_oldest(db, session, session.event_count - limits.max_session_events)
+        _drop_oldest(db, session, events=session.event_count - limits.max_session_events)
     _store(db, session)
     _add_totals(db, int(session.new), session.event_count - events, session.byte_count - size)
 
@@ -210,19 +212,51 @@ def _insert(db: sqlite3.Connection, session: _Session, rows: list[Row]) -> None:
     session.updated_at = max(session.updated_at, rows[-1].at)
 
 
-def _drop_oldest(db: sqlite3.Connection, session: _Session, count: int) -> None:
-    """Remove the session's oldest events; what is left is not the whole of it."""
-    removed = db.execute(
-        f"SELECT seq, {ROW_BYTES} FROM events WHERE session_id = ? ORDER BY seq LIMIT ?",  # noqa: S608
-        (session.session_id, count),
-    ).fetchall()
-    db.execute(
-        "DELETE FROM events WHERE session_id = ? AND seq <= ?",
-        (session.session_id, removed[-1][0]),
-    )
-    session.event_count -= len(removed)
-    session.byte_count -= sum(size for _, size in removed)
+def _drop_oldest(
+    db: sqlite3.Connection, session: _Session, *, events: int = 0, size: int = 0
+) -> None:
+    """Remove the session's oldest events, so many or of so many bytes; the rest is not all of it."""
+    if size < session.byte_count:
+        last, count, freed = (
+            _first_rows(db, session.session_id, events)
+            if events
+            else _rows_holding(db, session.session_id, size)
+        )
+        db.execute(
+            "DELETE FROM events WHERE session_id = ? AND seq <= ?", (session.session_id, last)
+        )
+        session.event_count -= count
+        session.byte_count -= freed
+    else:
+        db.execute("DELETE FROM events WHERE session_id = ?", (session.session_id,))
+        session.event_count = session.byte_count = 0
     session.lose()
+
+
+def _first_rows(db: sqlite3.Connection, session_id: str, count: int) -> tuple[int, int, int]:
+    """The last seq, the number and the bytes of a session's first rows."""
+    last, size = db.execute(
+        f"SELECT max(seq), sum({ROW_BYTES}) FROM"  # noqa: S608  # a constant
+        " (SELECT seq, update_json FROM events WHERE session_id = ? ORDER BY seq LIMIT ?)",
+        (session_id, count),
+    ).fetchone()
+    return last, count, size
+
+
+def _rows_holding(db: sqlite3.Connection, session_id: str, wanted: int) -> tuple[int, int, int]:
+    """The last seq, the number and the bytes of the first rows that hold `wanted` bytes."""
+    seq = count = held = 0
+    rows = db.execute(
+        f"SELECT seq, {ROW_BYTES} FROM events WHERE session_id = ? ORDER BY seq",  # noqa: S608
+        (session_id,),
+    )
+    for seq, size in rows:  # noqa: B007  # the last one is returned
+        count += 1
+        held += size
+        if held >= wanted:
+            break
+    rows.close()
+    return seq, count, held
 
 
 def _keep_limits(db: sqlite3.Connection, limits: LedgerLimits, written: Container[str]) -> None:
@@ -233,29 +267,17 @@ def _keep_limits(db: sqlite3.Connection, limits: LedgerLimits, written: Containe
         db.execute("DELETE FROM sessions WHERE session_id = ?", (oldest.session_id,))
         _add_totals(db, -1, -oldest.event_count, -oldest.byte_count)
         sessions, size = sessions - 1, size - oldest.byte_count
-    while size > limits.max_total_bytes:
+    if size <= limits.max_total_bytes:
+        return
+    # Room for the next writes too: fewer pages change than when each of them drops a few rows.
+    enough = limits.max_total_bytes - limits.max_total_bytes // _ROOM
+    while size > enough:
         oldest = _oldest(db, "WHERE event_count > 0", written)
         events, before = oldest.event_count, oldest.byte_count
-        _drop_oldest(db, oldest, _rows_holding(db, oldest, size - limits.max_total_bytes))
+        _drop_oldest(db, oldest, size=size - enough)
         _store(db, oldest)
         _add_totals(db, 0, oldest.event_count - events, oldest.byte_count - before)
         size += oldest.byte_count - before
-
-
-def _rows_holding(db: sqlite3.Connection, session: _Session, surplus: int) -> int:
-    """How many of the session's oldest rows hold `surplus` bytes, or all of them."""
-    if surplus >= session.byte_count:
-        return session.event_count
-    count = 0
-    for (size,) in db.execute(
-        f"SELECT {ROW_BYTES} FROM events WHERE session_id = ? ORDER BY seq",  # noqa: S608
-        (session.session_id,),
-    ):
-        count += 1
-        surplus -= size
-        if surplus <= 0:
-            break
-    return count
 
 
 _COLUMNS = (

@@ -171,7 +171,10 @@ class Model:
 
         while len(self.sessions) > LIMITS.max_sessions:
             del self.sessions[oldest(self.sessions)]
-        while sum(s.size for s in self.sessions.values()) > LIMITS.max_total_bytes:
+        limit = LIMITS.max_total_bytes
+        if sum(s.size for s in self.sessions.values()) <= limit:
+            return
+        while sum(s.size for s in self.sessions.values()) > limit - limit // 32:
             self.sessions[oldest([i for i, s in self.sessions.items() if s.rows])].drop(1)
 
 
