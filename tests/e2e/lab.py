@@ -42,11 +42,13 @@ class LabServer:
             "PYTHONPATH": str(REPOSITORY),
         }
         self._write_kernel_specs(folder / "data" / "kernels")
+        (folder / "config").mkdir()
+        no_news = {"LabApp": {"news_url": None}}  # null cannot be said on a command line
+        (folder / "config" / "jupyter_lab_config.json").write_text(json.dumps(no_news))
         command = [
             *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
             *("--ServerApp.ip=127.0.0.1", "--ServerApp.port=0"),
             f"--ServerApp.root_dir={self.root}",
-            "--LabApp.news_url=None",
             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
             "--LabApp.extension_manager=readonly",
             "--LabApp.expose_app_in_browser=True",
