@@ -109,10 +109,11 @@ class Bridge:
 
     def on_connect_error(self, error: Exception, *, fatal: bool) -> None:
         """Before the first hello any failure ends the start; after it only a fatal one ends waiting."""
-        _log.warning("gateway connection failed: %s", error)
         if not self._ready.done():
             self._ready.set_exception(error)
-        elif fatal and self._agent is not None:
+            return
+        _log.warning("gateway connection failed: %s", error)
+        if fatal and self._agent is not None:
             self._agent.on_link_failed(error)
 
     # The run
