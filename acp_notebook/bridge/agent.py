@@ -314,10 +314,10 @@ class OpenClawAgent:
             record = not prompt.is_follower
             self._updates.send(prompt.session, update, run_id=prompt.mark, record=record)
 
-        return RunOutput(emit, partial(self._link, prompt.session))
+        return RunOutput(emit, partial(self._link, prompt.session.cwd))
 
-    def _link(self, session: Session, reference: str) -> dict[str, Any] | None:
-        return media_link(reference, session.cwd, self._home)
+    def _link(self, cwd: str, reference: str) -> dict[str, Any] | None:
+        return media_link(reference, cwd, self._home)
 
 
 def _controls(shown: presentation.Snapshot) -> _Params:

@@ -124,6 +124,8 @@ class Events:
             match stream:
                 case "tool":
                     self._tool(prompt, data)
+                case "assistant":
+                    prompt.output.media(data.get("mediaUrls"))
                 case "item":
                     prompt.output.item(data)
                 case "command_output":

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from acp_notebook.bridge.gateway import Gateway
     from acp_notebook.bridge.history import History
     from acp_notebook.bridge.ledger import Ledger
+    from acp_notebook.bridge.ledger_read import LedgerSession
     from acp_notebook.bridge.sessions import Session
     from acp_notebook.bridge.updates import Updates
 
@@ -64,7 +65,7 @@ class Loader:
         ledger: Ledger,
         updates: Updates,
         history: History,
-        link: Callable[[Session, str], dict[str, Any] | None],
+        link: Callable[[str, str], dict[str, Any] | None],
     ) -> None:
         self._gateway = gateway
         self._ledger = ledger
@@ -100,23 +101,24 @@ class Loader:
         if row is None:
             return Found()
         found = Found(ident, row.session_key)
-        running = await self._make_whole(ident, row.session_key)
+        running = await self._make_whole(ident, row)
         return replace(found, updates=self._ledger.replay(ident), running=running)
 
-    async def _make_whole(self, ident: str, key: str) -> tuple[str, ...]:
+    async def _make_whole(self, ident: str, row: LedgerSession) -> tuple[str, ...]:
         """Settle what dead bridges left open; return the runs that still go on."""
         marks = [m for m in self._ledger.open_marks(ident) if not m.alive and not m.own]
         if not marks:
             return ()
         try:
-            transcript = await self._history.read(key)
+            transcript = await self._history.read(row.session_key)
             states = {mark.run_id: await self._state(mark.run_id) for mark in marks}
         except GatewayClosed:
             return ()
         running = tuple(run_id for run_id, state in states.items() if state == "running")
         for mark in marks:
             if mark.run_id not in running:
-                rest = self._rest(ident, mark.run_id, after_prompt(transcript, mark.run_id))
+                after = after_prompt(transcript, mark.run_id)
+                rest = self._rest(ident, mark.run_id, after, partial(self._link, row.cwd))
                 self._updates.record(self._ledger.clear_mark, ident, mark.run_id, rest, at=now_ms())
         return running
 
@@ -129,13 +131,17 @@ class Loader:
             return "unknown"
 
     def _rest(
-        self, ident: str, run_id: str, after: list[records.Record] | None
+        self,
+        ident: str,
+        run_id: str,
+        after: list[records.Record] | None,
+        link: Callable[[str], dict[str, Any] | None],
     ) -> list[dict[str, Any]] | None:
         """What followed the prompt: the transcript's word, else what was recorded, calls closed."""
         if after is not None:
             error = records.error_text(after)
             said = [mapping.text_chunk("agent_message_chunk", error)] if error else []
-            return [*transcript_updates(after), *said]
+            return [*transcript_updates(after, link=link), *said]
         try:
             events = self._ledger.events(ident)
         except ValueError:
@@ -168,6 +174,6 @@ class Loader:
             if after is not None:
                 goes_on = Running(run_id, after)
         updates = transcript_updates(
-            found, link=partial(self._link, session), ended=goes_on is None
+            found, link=partial(self._link, session.cwd), ended=goes_on is None
         )
         return updates, goes_on

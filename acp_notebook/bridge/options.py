@@ -35,6 +35,7 @@ class BridgeOptions:
         state_dir: OpenClaw's state directory; our own files are in `acp-notebook/` inside it.
         recovery_grace_s: how long a prompt that the gateway accepted waits for a lost link.
         unacknowledged_grace_s: how long one waits that the gateway has not accepted.
+        recheck_s: after which a run is looked up again that the gateway knows nothing of.
         approval_timeout_s: how long a permission request stays open; None: as the gateway says.
         quiet_s: how long a prompt waits after a failed or silent end, or a changed option: one that
             comes at once is swallowed by the gateway, which steers it into the run that ends.
@@ -62,6 +63,7 @@ class BridgeOptions:
 
     recovery_grace_s: float = 600.0
     unacknowledged_grace_s: float = 5.0
+    recheck_s: float = 5.0
     approval_timeout_s: float | None = None
     quiet_s: float = 1.0
     silent_end_s: float = 20.0

@@ -5,6 +5,8 @@ The gateway's text is cumulative: of each message only what lies beyond the sent
 The rules:
 
 - a text that is not longer than what was sent is ignored, a rewritten longer one gives its tail;
+- media go out as links, each once: named by a `MEDIA:` line (the gateway takes those out of live
+  text, its transcript keeps them), by `mediaUrls` of an agent event, or by a record's facts;
 - trailing blanks wait for what follows them; a line that may be a media line waits for its end,
   and for nothing else: a tool call or the end of the run lets it go;
 - a tool call starts once and ends once. After a lost link tool frames may be missing: then the
@@ -54,6 +56,7 @@ class RunOutput:
         self._thought = ""
         self._images = 0
         self._linked: set[str] = set()
+        self._shown = 0
         self.sent = ""
         self.calls: dict[str, Call] = {}
         self.lacks_tool_frames = False
@@ -94,6 +97,14 @@ class RunOutput:
             self.sent = text
             self._feed(new)
 
+    def media(self, references: Any) -> None:
+        """Take the `mediaUrls` of an agent event."""
+        for reference in references if isinstance(references, list) else ():
+            content = self._link(reference) if isinstance(reference, str) else None
+            if content is not None:
+                self._release()
+                self._piece(content)
+
     def say(self, text: str) -> None:
         """Send a text of the bridge's own, as a paragraph of its own."""
         self._release()
@@ -109,6 +120,8 @@ class RunOutput:
             if piece["uri"] in self._linked:
                 return
             self._linked.add(piece["uri"])
+        elif isinstance(piece, str):
+            self._shown += _solid(piece)
         self._emit(records.chunk_of(piece))
 
     def _release(self) -> None:
@@ -224,7 +237,8 @@ class RunOutput:
 
     def adopt(self, after: Iterable[records.Record]) -> None:
         """Send what the transcript has of this run and the client has not seen yet, in order."""
-        skip = _solid(self.sent)
+        self._release()
+        skip = self._shown
         for record in after:
             if record.get("role") == "toolResult":
                 self._adopt_result(record)
@@ -232,14 +246,24 @@ class RunOutput:
                 continue
             for block in records.blocks(record):
                 if block.get("type") == "text" and isinstance(block.get("text"), str):
-                    new, skip = _beyond(block["text"], skip)
-                    if new.strip():
-                        self.sent += new
-                        self._feed(new)
+                    skip = self._adopt_text(block["text"], skip)
                 elif block.get("type") == "toolCall" and isinstance(block.get("id"), str):
                     self._start(block["id"], block.get("name"), block.get("arguments"))
             for content in records.media_facts(record, self._link):
                 self._piece(content)
+
+    def _adopt_text(self, text: str, skip: int) -> int:
+        """Send a stored text but for its first `skip` characters; return what is left to skip."""
+        lines = MediaLines(self._link)
+        for piece in (*lines.feed(text), *lines.end()):
+            if isinstance(piece, dict):
+                self._piece(piece)
+                continue
+            new, skip = _beyond(piece, skip)
+            if new.strip():
+                self.sent += new
+                self._piece(new)
+        return skip
 
     def _adopt_result(self, record: records.Record) -> None:
         ident = record.get("toolCallId")
@@ -269,7 +293,7 @@ class RunOutput:
             self._emit(mapping.text_chunk("agent_message_chunk", "\n\n"))
         self._lines = MediaLines(self._link)
         self.sent = self._thought = ""
-        self._images = 0
+        self._images = self._shown = 0
         self.calls.clear()
 
 

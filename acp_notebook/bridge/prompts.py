@@ -42,7 +42,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-STOP_REASONS = {"max_tokens": "max_tokens", "length": "max_tokens", "refusal": "refusal"}
+# What the gateway or its model calls the end of a run; anything else is an ordinary one.
+STOP_REASONS = {
+    "max_tokens": "max_tokens",
+    "length": "max_tokens",
+    "refusal": "refusal",
+    "aborted": "cancelled",
+}
 
 
 class Prompts:
@@ -252,7 +258,7 @@ class Prompts:
         after = await self._after(prompt)
         if after is not None:
             prompt.output.adopt(after)
-            error = records.error_text(after) or error
+            error = error or records.error_text(after) or ""
             stop = str(after[-1].get("stopReason") or "") if after else ""
             reason = STOP_REASONS.get(stop, reason) if reason == "end_turn" else reason
         if not after:

@@ -204,6 +204,13 @@ class Recovery:
             self._prompts.conclude(prompt, "end_turn")
         else:
             self.lose(prompt)
+            self._spawn(self._look_again(prompt))
+
+    async def _look_again(self, prompt: Prompt) -> None:
+        """The gateway writes an aborted run's end a little later, and may begin it anew."""
+        await asyncio.sleep(self._options.recheck_s)
+        if prompt.lost_at is not None and not prompt.is_ended and self._gateway.is_connected:
+            await self.look_up(prompt)
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.create_task(work)
@@ -216,7 +223,8 @@ def run_state(answer: Any) -> str:
     Return what `agent.wait` says of a run: ended, failed, aborted, running or unknown.
 
     `timeout` is what a running, an aborted and an unknown run have in common; a running one is
-    in phase `gateway_draining`, an aborted one has an end, and an unknown one stands in `queue`.
+    in phase `gateway_draining`, an aborted one has an end, and an unknown one stands in `queue`
+    (so does an aborted one in the gateway of 2026.6.11: only its transcript tells).
     """
     if not isinstance(answer, dict):
         return "unknown"

@@ -366,6 +366,25 @@ async def test_media_lines_become_links(gateway: GatewayDouble, bridge: BridgeCl
     ]
 
 
+async def test_media_that_the_gateway_took_out_of_the_text(
+    gateway: GatewayDouble, bridge: BridgeClient
+) -> None:
+    """The gateway drops MEDIA: lines from live text and names them beside it; each goes out once."""
+    session = await bridge.new_session()
+    asked = bridge.prompt(session)
+    run = await gateway.next_run()
+    await run.say("Here it is:\nand more")
+    await run.agent("assistant", {"text": run.text, "delta": "", "mediaUrls": ["/ws/a.png", 5]})
+    await run.agent("assistant", {"text": run.text, "delta": "", "mediaUrls": ["/ws/a.png"]})
+    await run.end()
+    await bridge.stop_reason(asked)
+    contents = [u["content"] for u in story(bridge.updates()) if "content" in u]
+    assert [c.get("uri", c.get("text")) for c in contents] == [
+        "Here it is:\nand more",
+        "file:///ws/a.png",
+    ]
+
+
 async def test_media_facts_and_images_go_out(gateway: GatewayDouble, bridge: BridgeClient) -> None:
     """Media facts become links, once; images with their bytes become images."""
     session = await bridge.new_session()

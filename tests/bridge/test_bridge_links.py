@@ -102,6 +102,44 @@ async def test_a_run_that_ended_meanwhile_is_told_whole(
     await replay_equals_live(bridges, bridge, session)
 
 
+async def test_media_of_the_time_without_a_link(
+    gateway: GatewayDouble, bridge: BridgeClient
+) -> None:
+    """The transcript still has the MEDIA: lines that live text lost: links once, text once."""
+    session = await bridge.new_session()
+    asked = bridge.prompt(session)
+    run = await gateway.next_run()
+    await run.say("One\n")
+    await run.agent("assistant", {"mediaUrls": ["/ws/a.png"]})
+    await bridge.until(lambda: "resource_link" in str(bridge.updates()))
+    await gateway.cut()
+    run._call_text = "One\nMEDIA:/ws/a.png\nTwo\nMEDIA:/ws/b.png\nThree"
+    await run.end()
+    gateway.restore()
+    assert await bridge.stop_reason(asked) == "end_turn"
+    contents = [u["content"] for u in story(bridge.updates()) if "content" in u]
+    shown = [c.get("uri", c.get("text", "")).strip() for c in contents]
+    assert shown == ["One", "file:///ws/a.png", "Two", "file:///ws/b.png", "Three"]
+
+
+async def test_a_run_aborted_meanwhile_is_cancelled(
+    gateway: GatewayDouble, bridge: BridgeClient
+) -> None:
+    """The gateway knows nothing of an aborted run, but its transcript does: cancelled, text whole."""
+    session = await bridge.new_session()
+    asked = bridge.prompt(session)
+    run = await gateway.next_run()
+    await run.say("half ")
+    await bridge.until_text("half")
+    await gateway.cut()
+    await run.say("an answer")
+    await run.abort("stop")
+    gateway._terminal.clear()
+    gateway.restore()
+    assert await bridge.stop_reason(asked) == "cancelled"
+    assert bridge.texts() == "half an answer"
+
+
 @pytest.mark.parametrize("subscribes", [True, False], ids=["subscribed", "by-items"])
 async def test_a_tool_that_ends_after_the_cut_is_closed(
     gateway: GatewayDouble, bridges: Callable[..., Any], subscribes: bool
