@@ -42,9 +42,13 @@ class LabServer:
             "PYTHONPATH": str(REPOSITORY),
         }
         self._write_kernel_specs(folder / "data" / "kernels")
-        (folder / "config").mkdir()
-        no_news = {"LabApp": {"news_url": None}}  # null cannot be said on a command line
-        (folder / "config" / "jupyter_lab_config.json").write_text(json.dumps(no_news))
+        settings = (
+            folder / "config" / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension"
+        )
+        settings.mkdir(parents=True)
+        # As if the user had answered the question of the first start with no: a toast would lie
+        # over the pictures.
+        (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false"}')
         command = [
             *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
             *("--ServerApp.ip=127.0.0.1", "--ServerApp.port=0"),
