@@ -19,6 +19,7 @@ from acp_notebook.widget.feed import Feed
 from acp_notebook.widget.requests import STATIC, Requests
 from acp_notebook.widget.saved import SavedCopies
 from acp_notebook.widget.subshell import route_to_own_subshell
+from acp_notebook.widget.written import PLAIN_TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from acp_notebook.host.session import ChatSession
 
 log = logging.getLogger("acp_notebook.widget")
-
-PLAIN_TEXT = "ACP chat"
-"""All that a place without widgets and HTML shows: constant, so that saved outputs compare."""
 
 
 class ChatWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget is not looked into

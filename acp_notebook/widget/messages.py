@@ -318,6 +318,60 @@ class DismissError(TypedDict):
     kind: Literal["dismiss-error"]
 
 
+class Sessions(TypedDict):
+    """Which sessions has the agent? Answered with a `SessionList`."""
+
+    kind: Literal["sessions"]
+
+
+class OpenSession(TypedDict):
+    """Show another session: a new one, one of the agent's, or a copy (default: of the shown one)."""
+
+    kind: Literal["open-session"]
+    action: Literal["new", "load", "fork"]
+    key: NotRequired[str]
+
+
+class DeleteSession(TypedDict):
+    """Delete a session at the agent."""
+
+    kind: Literal["delete-session"]
+    key: str
+
+
+class Login(TypedDict):
+    """Log in; answered with what a person has to do by hand, or `None`."""
+
+    kind: Literal["login"]
+    methodId: str
+
+
+class Logout(TypedDict):
+    """Log out."""
+
+    kind: Literal["logout"]
+
+
+class SetPolicy(TypedDict):
+    """Who answers permission requests from now on: the name of a preset."""
+
+    kind: Literal["set-policy"]
+    policy: str
+
+
+class Export(TypedDict):
+    """Write the conversation; answered with an `Exported`, its bytes come before."""
+
+    kind: Literal["export"]
+    format: Literal["markdown", "html", "json"]
+
+
+class Trace(TypedDict):
+    """The last messages between client and agent; answered with a list of `TraceLine`."""
+
+    kind: Literal["trace"]
+
+
 class Elicit(TypedDict):
     """The answer to an elicitation; `content` with `accept` only."""
 
@@ -354,6 +408,14 @@ FROM_PAGE = (
     Restart,
     Retry,
     DismissError,
+    Sessions,
+    OpenSession,
+    DeleteSession,
+    Login,
+    Logout,
+    SetPolicy,
+    Export,
+    Trace,
     Elicit,
     FetchBlob,
     FetchModule,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from acp_notebook.errors import AcpNotebookError
 from acp_notebook.widget.inbound import BadMessage, PageMessage, read
 from acp_notebook.widget.packing import BLOB_CHUNK
+from acp_notebook.widget.session_requests import SessionRequests
 from acp_notebook.widget.summary import MAX_DRAFT_CHARS
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Requests:
             "elicit": self._elicit,
             "fetch-blob": self._fetch_blob,
             "fetch-module": self._fetch_module,
+            **SessionRequests(session, self._send_bytes).doers,
         }
 
     def receive(self, content: object) -> None:

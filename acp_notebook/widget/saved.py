@@ -1,7 +1,7 @@
 """
 What stays of a chat in the notebook file: pictures to look at, never a history.
 
-Two of them, both of the newest turns and at most `MAX_BYTES`, made at rest points only (a turn has
+Two of them, both of the newest turns and of at most 200 KB, made at rest points only (a turn has
 ended, a permission is asked, a session is loaded): the widget's `saved` trait, which a trusted
 notebook with saved widget state shows again, and an output below the widget in HTML and Markdown,
 which everything else shows. The page hides that output while the widget is live.
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from acp_notebook.host.loop import host_loop
 from acp_notebook.timeline import group_timeline
 from acp_notebook.widget.view import SentView
+from acp_notebook.widget.written import MAX_BYTES, WrittenTurns
 
 if TYPE_CHECKING:
     import asyncio
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("acp_notebook.widget")
 
-MAX_BYTES = 200 * 1024
 INTERVAL_S = 0.5
 """Between two copies; the first one after quiet is made at once."""
 AT_WORK = frozenset({"starting", "authenticating", "running", "stopping"})
@@ -43,6 +43,7 @@ class SavedCopies:
         self._session = session
         self._keep = keep
         self._display_id = uuid.uuid4().hex
+        self._written = WrittenTurns()
         self._displayed = False
         self._copied: TimelineSnapshot | None = None
         self._copied_at = 0.0
@@ -65,7 +66,7 @@ class SavedCopies:
         """Put the copy below the widget, in the cell that displays it."""
         from IPython.display import display
 
-        display(bundle(self._session.snapshot), raw=True, display_id=self._display_id)
+        display(self._written.bundle(self._session.snapshot), raw=True, display_id=self._display_id)
         self._displayed = True
 
     def _changed(self, change: Change) -> None:
@@ -96,7 +97,8 @@ class SavedCopies:
         try:
             self._keep(trait(self._session))
             if self._displayed:
-                contextvars.Context().run(update, snapshot, self._display_id)
+                data = self._written.bundle(snapshot)
+                contextvars.Context().run(update, data, self._display_id)
         except Exception:  # a copy that cannot be made must not stop the chat
             log.exception("The saved copy could not be made.")
 
@@ -113,20 +115,10 @@ def trait(session: ChatSession) -> str:
     return json.dumps({"schema": 1, "view": view}, ensure_ascii=False, separators=(",", ":"))
 
 
-def bundle(snapshot: TimelineSnapshot) -> dict[str, str]:
-    """Return the newest turns as HTML and Markdown."""
-    from acp_notebook import views
-
-    html, markdown = getattr(views, "html", None), getattr(views, "markdown", None)
-    if html is None or markdown is None:
-        return {"text/plain": "ACP chat"}
-    return {"text/html": html(snapshot), "text/markdown": markdown(snapshot)}
-
-
-def update(snapshot: TimelineSnapshot, display_id: str) -> None:
+def update(data: dict[str, str], display_id: str) -> None:
     """Replace what stands below the widget, wherever that is shown."""
     from IPython.core.interactiveshell import InteractiveShell
     from IPython.display import display
 
     if InteractiveShell.initialized():
-        display(bundle(snapshot), raw=True, display_id=display_id, update=True)
+        display(data, raw=True, display_id=display_id, update=True)

@@ -24,7 +24,7 @@ from acp_notebook.host.loop import host_loop
 from acp_notebook.host.session import ChatSession
 from acp_notebook.widget import ChatWidget
 session = ChatSession(agents.find("explorer"), cwd=tempfile.mkdtemp())
-widget = ChatWidget(session, saved=False)
+widget = ChatWidget(session, saved={saved})
 """
 ASK = "host_loop().run(session.prompt([{'type': 'text', 'text': '/demo instant'}]))"
 
@@ -45,7 +45,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
 def shown(running: Kernel, store: Page) -> Iterator[KernelPage]:
     """A page that shows a fresh chat with the explorer."""
     opened = KernelPage(running, store)
-    opened.cell(SETUP)
+    opened.cell(SETUP.format(saved=True))
     opened.open()
     yield opened
     opened.cell("widget.close(); host_loop().run(session.close(), 20)")
@@ -335,3 +335,89 @@ def test_a_closed_widget_is_silent(shown: KernelPage) -> None:
 
     assert count == len(shown.messages)
     assert "2" == shown.cell("print(len(session.snapshot.turns))").strip()
+
+
+def test_the_widget_is_displayed_once_and_its_copy_below_it(shown: KernelPage) -> None:
+    """A displayed chat has two outputs: the widget, never updated, and a copy that follows at rest."""
+    cell = shown.run("display(widget)")
+    shown.ended(cell)
+    widget_output, copy = [d for d in shown.displays if d["parent"] == cell]
+    send(shown, "hello there")
+    until_settled(shown)
+    shown.cell("pass")
+    updates = [d for d in shown.displays if d["type"] == "update_display_data"]
+
+    assert "application/vnd.jupyter.widget-view+json" in widget_output["data"]
+    assert ["ACP chat"] * 2 == [d["data"]["text/plain"] for d in (widget_output, copy)]
+    assert "Nothing has been said yet." in copy["data"]["text/html"]
+    assert {copy["transient"]["display_id"]} == {d["transient"]["display_id"] for d in updates}
+    assert "hello there" in updates[-1]["data"]["text/html"]
+    assert "hello there" in updates[-1]["data"]["text/markdown"]
+    assert len(updates) < 10 < len(shown.custom("ops"))
+
+
+def test_a_copy_is_made_when_a_permission_is_asked(shown: KernelPage) -> None:
+    """Rest points are the ends of turns and open requests; what streams between makes no copy."""
+    shown.cell("display(widget)")
+    send(shown, "/demo instant")
+    asked = until_asked(shown)
+    shown.until(lambda: asked["title"] in json.dumps(shown.displays))
+    assert asked["id"] in shown.traits["saved"]
+    shown.ask("cancel")
+    until_settled(shown)
+
+
+def test_the_copy_is_written_before_the_cell_that_asked_ends(shown: KernelPage) -> None:
+    """An executed notebook holds the last turn: its copy belongs to the cell that waited for it."""
+    shown.cell("display(widget)")
+    cell = shown.run(
+        "host_loop().run(session.prompt([{'type': 'text', 'text': 'hello last'}])); None"
+    )
+    shown.ended(cell)
+    updates = [d for d in shown.displays if d["type"] == "update_display_data"]
+
+    assert "hello last" in updates[-1]["data"]["text/html"]
+    assert cell == updates[-1]["parent"]
+
+
+def test_without_copies_nothing_of_the_chat_is_kept(shown: KernelPage) -> None:
+    """With `saved=False` there is one output and the trait stays empty."""
+    shown.cell("widget.close(); widget = ChatWidget(session, saved=False)")
+    shown.open()
+    cell = shown.run("display(widget)")
+    shown.ended(cell)
+    send(shown, "hello there")
+    until_settled(shown)
+
+    assert 1 == len([d for d in shown.displays if d["parent"] == cell])
+    assert "" == shown.traits["saved"]
+
+
+def test_a_chat_stands_in_other_widgets(shown: KernelPage) -> None:
+    """In a box or a tab, and with a layout of its own, the chat is a widget like any other."""
+    cell = shown.run(
+        "import ipywidgets\n"
+        "box = ipywidgets.VBox([ipywidgets.Tab([widget]), ipywidgets.Label('x')])\n"
+        "widget.layout = ipywidgets.Layout(width='50%')\ndisplay(box)"
+    )
+    shown.ended(cell)
+    outputs = [d for d in shown.displays if d["parent"] == cell]
+    shown.until(lambda: "layout" in shown.traits)
+    send(shown, "hello")
+    until_settled(shown)
+
+    assert 1 == len(outputs)
+    assert "50%" == shown.cell("print(widget.layout.width)").strip()
+
+
+def test_a_closed_widget_displays_its_copy(shown: KernelPage) -> None:
+    """A widget that was closed shows the constant and the copy, and raises nothing."""
+    send(shown, "hello there")
+    until_settled(shown)
+    shown.cell("widget.close()")
+    cell = shown.run("display(widget)")
+    shown.ended(cell)
+    plain, copy = [d for d in shown.displays if d["parent"] == cell]
+
+    assert {"text/plain": "ACP chat"} == plain["data"]
+    assert "hello there" in copy["data"]["text/html"]
