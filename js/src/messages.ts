@@ -125,6 +125,14 @@ export type FromKernel =
   | (Address & { kind: "reply"; id: string; ok: false; error: { message: string; hint: string | null } })
   | (Address & { kind: "blob"; sha256: string; mimeType: string; size: number; offset: number }); // bytes from `offset` on in the first buffer
 
+/** A session of the agent; `busy`: a prompt of ours runs in it. */
+export interface ListedSession { key: string; cwd: string; title: string | null; updatedAt: string | null; missing: boolean; busy: boolean }
+/** What the agent can do with its sessions, and those that it has. */
+export interface SessionList { can: { list: boolean; load: boolean; fork: boolean; delete: boolean }; sessions: ListedSession[] }
+export interface Exported { name: string; sha256: string; size: number; mimeType: string }
+/** One message between client and agent, without secrets and long strings; `at` is seconds since the epoch. */
+export interface TraceLine { at: number; direction: string; kind: string; size: number; reason: string; message: unknown }
+
 /** From the page. `session`, `generation` and `epoch` are those that the page shows; `view` is the page's own random name. */
 export interface FromPageBase { session: string | null; generation: number; epoch: string | null; view: string; id?: string }
 export type FromPageBody =
@@ -138,6 +146,14 @@ export type FromPageBody =
   | { kind: "set-mode"; modeId: string }
   | { kind: "set-option"; optionId: string; value: unknown }
   | { kind: "restart" } | { kind: "retry" } | { kind: "dismiss-error" }
+  | { kind: "sessions" }                                              // answered with a SessionList
+  | { kind: "open-session"; action: "new" | "load" | "fork"; key?: string }
+  | { kind: "delete-session"; key: string }
+  | { kind: "login"; methodId: string }                               // answered with what a person has to do by hand, or null
+  | { kind: "logout" }
+  | { kind: "set-policy"; policy: string }
+  | { kind: "export"; format: "markdown" | "html" | "json" }          // answered with an Exported; its bytes come before
+  | { kind: "trace" }                                                 // answered with TraceLine[]
   | { kind: "elicit"; elicitationId: string; action: "accept" | "decline" | "cancel"; content?: Record<string, unknown> }
   | { kind: "fetch-blob"; sha256: string }
   | { kind: "fetch-module"; name: "maths" | "languages" }; // answered with the BlobRef of the code
