@@ -9,7 +9,7 @@ import * as esbuild from "esbuild";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const out = path.join(here, "../acp_notebook/widget/static");
-const MAX_EAGER_BYTES = 320 * 1024;
+const MAX_EAGER_BYTES = 320_000;
 
 /** @type {esbuild.BuildOptions} */
 const common = {

@@ -6,7 +6,7 @@ import { Wire } from "../src/wire";
 import * as languages from "../src/markdown/lazy/languages";
 import * as maths from "../src/markdown/lazy/maths";
 import { SceneModel } from "./model";
-import { scene } from "./scenes";
+import { scene, SESSIONS, TRACE } from "./scenes";
 
 async function picture(): Promise<ArrayBuffer> {
   const canvas = Object.assign(document.createElement("canvas"), { width: 480, height: 260 });
@@ -29,6 +29,8 @@ document.body.dataset["theme"] = asked.get("theme") ?? "light";
 const host = document.getElementById("host")!;
 host.style.width = `${asked.get("width") ?? 900}px`;
 const model = new SceneModel(scene(asked.get("scene") ?? "empty"), { height: `${asked.get("height") ?? 620}px`, theme: asked.get("theme") ?? "", saved: "" }, picture);
+model.answers["sessions"] = SESSIONS;
+model.answers["trace"] = TRACE;
 const wire = new Wire(model);
 const { store } = wire.openView();
 mount(host, store);

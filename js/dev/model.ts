@@ -9,6 +9,8 @@ export class SceneModel implements Model {
   /** Set: every request is refused with these words. */
   refuse: string | null = null;
   private readonly listeners = new Map<string, Set<Listener>>();
+  /** What requests of a kind are answered with; null without an entry. */
+  readonly answers: Record<string, unknown> = {};
   private version = 0;
   private gone = false;
 
@@ -50,6 +52,9 @@ export class SceneModel implements Model {
     } else if (message.id !== undefined && this.refuse !== null) {
       const error = { message: this.refuse, hint: null };
       queueMicrotask(() => this.emit({ kind: "reply", id: message.id, ok: false, error }));
-    } else if (message.id !== undefined) queueMicrotask(() => this.emit({ kind: "reply", id: message.id, ok: true, result: null }));
+    } else if (message.id !== undefined) {
+      const result = this.answers[message.kind] ?? null;
+      queueMicrotask(() => this.emit({ kind: "reply", id: message.id, ok: true, result }));
+    }
   }
 }

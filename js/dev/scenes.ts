@@ -1,5 +1,5 @@
 // Views to look at, in the form in which the kernel sends them.
-import type { BlobRef, Group, Item, Meta, Part, Turn, View } from "../src/messages";
+import type { BlobRef, Group, Item, Meta, Part, SessionList, TraceLine, Turn, View } from "../src/messages";
 
 const START = Math.floor(Date.now() / 1000) - 120;
 
@@ -218,3 +218,22 @@ const SCENES: Record<string, () => Scene> = {
 
 export const sceneNames = Object.keys(SCENES);
 export const scene = (name: string): View => (SCENES[name] ?? SCENES["empty"]!)().view;
+
+const hoursAgo = (hours: number): string => new Date(Date.now() - hours * 3_600_000).toISOString();
+
+export const SESSIONS: SessionList = {
+  can: { list: true, load: true, fork: true, delete: true },
+  sessions: [
+    { key: "s", cwd: "/home/ada/weather", title: "Weather data clean-up", updatedAt: hoursAgo(0), missing: false, busy: false },
+    { key: "a", cwd: "/home/ada/weather", title: "A very long title that says in one breath what the whole conversation was about", updatedAt: hoursAgo(1.2), missing: false, busy: true },
+    ...Array.from({ length: 9 }, (_, n) => ({ key: `w${n}`, cwd: "/home/ada/weather", title: n === 3 ? null : `Station ${n}`, updatedAt: hoursAgo(20 + n * 30), missing: false, busy: false })),
+    { key: "b", cwd: "/home/ada/gone", title: "Old project", updatedAt: hoursAgo(4000), missing: true, busy: false },
+    { key: "c", cwd: "/home/ada/maps", title: "Tiles", updatedAt: null, missing: false, busy: false },
+  ],
+};
+
+export const TRACE: TraceLine[] = [
+  { at: START, direction: "client->agent", kind: "session/prompt", size: 312, reason: "", message: { jsonrpc: "2.0", id: 3, method: "session/prompt", params: { prompt: [{ type: "text", text: "hello" }] } } },
+  { at: START + 1, direction: "agent->client", kind: "session/update", size: 208, reason: "", message: { method: "session/update" } },
+  { at: START + 2, direction: "agent->client", kind: "bad line", size: 12_400, reason: "not JSON", message: "oops" },
+];

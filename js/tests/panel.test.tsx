@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { FromPage, Item, View } from "../src/messages";
-import { Scene } from "../dev/scenes";
+import { Scene, SESSIONS, TRACE } from "../dev/scenes";
 import { updates } from "./cases";
 import { show, type Shown } from "./panel";
 
@@ -597,6 +597,174 @@ describe("panel", () => {
     shown = null;
     expect(root.isConnected).toBe(false);
     expect((own.model as unknown as { listeners: Map<string, Set<unknown>> }).listeners.get("msg:custom")?.size ?? 0).toBe(0);
+  });
+});
+
+describe("sessions", () => {
+  const listing = (): Scene => new Scene().ask("x").say("y");
+  async function drawer(scene = listing()): Promise<Shown> {
+    const own = await open(scene);
+    own.model.answers["sessions"] = SESSIONS;
+    one(own.root, "[aria-label=Sessions]").click();
+    await own.settle();
+    await own.settle();
+    return own;
+  }
+  const rows = (own: Shown): (string | null)[] => all(own.root, ".acp-session-open > .acp-one-line").map((row) => row.textContent);
+
+  it("groups them by folder, the chat's own first, newest first, five and more on demand", async () => {
+    const own = await drawer();
+    expect(all(own.root, ".acp-folder > h3").map((title) => title.textContent)).toEqual(["weather", "gone · folder is missing", "maps"]);
+    expect(rows(own).slice(0, 3)).toEqual(["Weather data clean-up", expect.stringContaining("A very long"), "Station 0"]);
+    one(own.root, ".acp-folder > .acp-link-button").click();
+    await own.settle();
+    expect(rows(own).length).toBe(13);
+    expect(rows(own)).toContain("Untitled");
+  });
+
+  it("finds one by words of its title or folder", async () => {
+    const own = await drawer();
+    const field = one(own.root, ".acp-drawer input") as HTMLInputElement;
+    field.value = "STATION 4";
+    field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    await own.settle();
+    expect(rows(own)).toEqual(["Station 4"]);
+  });
+
+  it("loads, copies and begins one, and closes then", async () => {
+    for (const [press_, expected] of [
+      [(own: Shown) => all(own.root, ".acp-session-open")[2]!, { action: "load", key: "w0" }],
+      [(own: Shown) => all(own.root, "[aria-label^=Fork]")[1]!, { action: "fork", key: "a" }],
+      [(own: Shown) => all(own.root, ".acp-drawer .acp-button")[0]!, { action: "new" }],
+    ] as const) {
+      const own = await drawer();
+      press_(own).click();
+      await vi.waitFor(() => expect(all(own.root, ".acp-drawer")).toEqual([]));
+      expect(sent(own, "open-session")).toMatchObject([expected]);
+      own.close();
+    }
+    shown = null;
+  });
+
+  it("asks before it deletes, and keeps the row when that fails", async () => {
+    const own = await drawer();
+    all(own.root, "[aria-label^=Delete]")[2]!.click();
+    await own.settle();
+    expect(sent(own, "delete-session")).toEqual([]);
+    own.model.refuse = "The agent said no.";
+    one(own.root, ".acp-session-asking .acp-danger").click();
+    await own.settle();
+    await own.settle();
+    expect(sent(own, "delete-session")).toMatchObject([{ key: "w0" }]);
+    expect(rows(own)).toContain("Station 0");
+    expect(one(own.root, ".acp-toast").textContent).toContain("The agent said no.");
+  });
+
+  it("marks a session that worked out of sight and is done", async () => {
+    const own = await drawer();
+    own.model.answers["sessions"] = { ...SESSIONS, sessions: SESSIONS.sessions.map((session) => ({ ...session, busy: false })) };
+    one(own.root, "button[aria-label=Sessions]").click();
+    await own.settle();
+    one(own.root, "button[aria-label=Sessions]").click();
+    await own.settle();
+    await own.settle();
+    expect(all(own.root, ".acp-drawer [aria-label=unread]").length).toBe(1);
+  });
+
+  it("is closed by Escape and offers nothing that the agent cannot do", async () => {
+    const own = await drawer();
+    press(one(own.root, ".acp-drawer input"), "Escape");
+    await own.settle();
+    expect(all(own.root, ".acp-drawer")).toEqual([]);
+    own.close();
+    const other = await open(listing().meta({ capabilities: {} }));
+    expect(all(other.root, "[aria-label=Sessions]")).toEqual([]);
+  });
+});
+
+describe("menu", () => {
+  async function menu(scene = new Scene()): Promise<Shown> {
+    const own = await open(scene);
+    one(own.root, "[aria-label=Menu]").click();
+    await own.settle();
+    return own;
+  }
+  const choose = async (own: Shown, words: string): Promise<void> => {
+    all(own.root, ".acp-menu-item").find((entry) => entry.textContent?.startsWith(words))!.click();
+    await own.settle();
+    await own.settle();
+  };
+
+  it("restarts, logs in, sets the policy and says what has to be done by hand", async () => {
+    const own = await menu(new Scene().meta({ authMethods: [{ id: "key", name: "API key", description: "Set a variable" }], capabilities: { auth: { logout: {} } } }));
+    own.model.answers["login"] = "Set KEY, then restart the agent.";
+    await choose(own, "Log in: API key");
+    expect(one(own.root, ".acp-toast").textContent).toContain("Set KEY");
+    for (const words of ["Restart", "Log out", "deny all"]) {
+      one(own.root, "[aria-label=Menu]").click();
+      await own.settle();
+      await choose(own, words);
+    }
+    expect(own.model.sent.map(({ kind }) => kind).filter((kind) => ["login", "restart", "logout", "set-policy"].includes(kind))).toEqual(["login", "restart", "logout", "set-policy"]);
+  });
+
+  it("saves the conversation under the name that the kernel gives", async () => {
+    const own = await menu();
+    own.model.answers["export"] = { name: "Chat.md", sha256: "picture", size: 4, mimeType: "text/markdown" };
+    const click = vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(function (this: HTMLAnchorElement) { expect(this.download).toBe("Chat.md"); });
+    await choose(own, "as Markdown");
+    await vi.waitFor(() => expect(click).toHaveBeenCalled());
+    expect(sent(own, "export")).toMatchObject([{ format: "markdown" }]);
+  });
+
+  it("shows what the agent can do, and the trace with a message opened", async () => {
+    const own = await menu();
+    await choose(own, "About");
+    expect(one(own.root, ".acp-dialog").textContent).toContain("promptCapabilities.image✓");
+    press(one(own.root, ".acp-dialog"), "Escape");
+    await own.settle();
+    own.model.answers["trace"] = TRACE;
+    one(own.root, "[aria-label=Menu]").click();
+    await own.settle();
+    await choose(own, "Trace");
+    expect(all(own.root, ".acp-trace").length).toBe(3);
+    all(own.root, ".acp-trace button")[0]!.click();
+    await own.settle();
+    expect(one(own.root, ".acp-trace .acp-json").textContent).toContain("session/prompt");
+  });
+
+  it("walks its entries with the arrow keys", async () => {
+    const own = await menu();
+    const first = document.activeElement;
+    press(first!, "ArrowDown");
+    expect(document.activeElement).not.toBe(first);
+    press(document.activeElement!, "ArrowUp");
+    expect(document.activeElement).toBe(first);
+    document.body.dispatchEvent(new Event("pointerdown", { bubbles: true }));
+    await own.settle();
+    expect(all(own.root, ".acp-popover")).toEqual([]);
+  });
+});
+
+describe("signs", () => {
+  it("marks the tab's title when a long turn ends or the agent asks while nobody looks", async () => {
+    document.title = "notebook";
+    const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+    const scene = new Scene().ask("x").say("y").running();
+    const own = await open(scene);
+    own.model.ops([{ op: "turns", from: 0, turns: [{ ...scene.view.turns[0], state: "idle", endedAt: Date.now() / 1000 }] }]);
+    await own.settle();
+    expect(document.title).toBe("✓ Done notebook");
+    hidden.mockReturnValue(false);
+    document.dispatchEvent(new Event("visibilitychange"));
+    expect(document.title).toBe("notebook");
+    hidden.mockReturnValue(true);
+    own.close();
+    const other = await open(new Scene().ask("x").permit("Write?").running());
+    expect(document.title).toBe("? Waiting notebook");
+    other.close();
+    shown = null;
+    expect(document.title).toBe("notebook");
   });
 });
 

@@ -28,10 +28,15 @@ export function NoteBanner(): JSX.Element | null {
 const MESSAGES = { retry: "retry", restart: "restart", reconnect: "retry" } as const;
 
 export function ErrorBanner(): JSX.Element | null {
-  const { store, act } = usePanel();
+  const { store, act, attempt, say } = usePanel();
+  const { authMethods } = store.meta;
   const error = store.meta.error.value;
   const open = useLocal("chat-error", false);
   if (!error) return null;
+  const login = (methodId: string): void => attempt(async () => {
+    const byHand = (await store.request({ kind: "login", methodId })) as string | null;
+    if (byHand) say(byHand);
+  });
   const more = Boolean(error.detail || error.stderrTail);
   return (
     <div class="acp-error acp-chat-error" role="alert">
@@ -48,6 +53,9 @@ export function ErrorBanner(): JSX.Element | null {
           </>
         )}
         <div class="acp-error-actions">
+          {error.actions.includes("login") && authMethods.value.map((method) => (
+            <button key={String(method["id"])} type="button" class="acp-button acp-primary" onClick={() => login(String(method["id"]))}>{t("action.login")}: {String(method["name"] ?? method["id"])}</button>
+          ))}
           {error.actions.filter((action) => action in MESSAGES).map((action) => (
             <button key={action} type="button" class="acp-button" onClick={() => act({ kind: MESSAGES[action as "retry"] })}>{tOr(`action.${action}`, action)}</button>
           ))}

@@ -8,6 +8,7 @@ import { usageOf } from "./metadata";
 import { Pickers } from "./Pickers";
 import { Questions } from "./Questions";
 import { SearchButton } from "./Search";
+import { SessionsButton } from "./Sessions";
 
 export function Header(): JSX.Element {
   const store = useStore();
@@ -25,6 +26,7 @@ export function Header(): JSX.Element {
       <Pickers />
       <UsageMeter />
       <Questions />
+      <SessionsButton />
       <SearchButton />
       <Menu />
     </header>

@@ -6,23 +6,29 @@ import { Composer } from "../composer/Composer";
 import { t } from "../strings";
 import { ConnectionBanner, ErrorBanner, NoteBanner } from "./Banner";
 import { agentName, PanelContext, useLocal, usePanel, useStore, type Panel as PanelTools } from "./context";
+import { Dialogs } from "./Dialogs";
 import { Header } from "./Header";
 import { Lightbox } from "./Lightbox";
 import { PlanStrip } from "./Plan";
 import { SearchBar } from "./Search";
+import { SessionsDrawer } from "./Sessions";
 import { Timeline } from "./Timeline";
 
 export function Panel({ panel }: { panel: PanelTools }): JSX.Element {
   return (
     <PanelContext.Provider value={panel}>
       <Header />
-      <SearchBar />
-      <ConnectionBanner />
-      <Timeline />
-      <ErrorBanner />
-      <NoteBanner />
-      <PlanStrip />
-      <Composer />
+      <div class="acp-body">
+        <SearchBar />
+        <ConnectionBanner />
+        <Timeline />
+        <ErrorBanner />
+        <NoteBanner />
+        <PlanStrip />
+        <Composer />
+        <SessionsDrawer />
+        <Dialogs />
+      </div>
       <Toast />
       <Announcer />
       <Lightbox />

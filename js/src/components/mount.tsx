@@ -9,6 +9,7 @@ import { leave } from "../composer/Composer";
 import { onContentClick } from "./content";
 import { Follow } from "./follow";
 import { Panel } from "./Panel";
+import { watchForSigns } from "./signs";
 import { watchTheme } from "./theme";
 
 const isTextField = (target: EventTarget | null): boolean =>
@@ -41,6 +42,7 @@ export function mount(host: HTMLElement, store: Store): () => void {
   const stops = [
     guardKeys(root, panel),
     watchTheme(root, store.theme),
+    watchForSigns(store),
     effect(() => { root.style.setProperty("--acp-height", store.height.value || "560px"); }),
     effect(() => root.setAttribute("aria-label", t("panel.label", { agent: agentName(store) }))),
   ];
