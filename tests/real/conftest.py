@@ -25,7 +25,9 @@ def opencode() -> list[str]:
     subprocess.run(
         [TOOLS / "setup.sh", "--lab", folder, "opencode"], check=True, capture_output=True
     )
-    return [sys.executable, str(TOOLS / "launch.py"), "opencode", "--lab", folder]
+    # Slower than the agent's own bursts, so that a stream is seen as one.
+    pace = ("--delay-ms", "40")
+    return [sys.executable, str(TOOLS / "launch.py"), "opencode", "--lab", folder, *pace]
 
 
 @pytest.fixture

@@ -49,7 +49,7 @@ def test_prose_streams_and_arrives_whole(open_chat: OpenChat) -> None:
     def settled() -> bool:
         if chat.timeline.turns:
             seen.add(chat.timeline.turns[-1].text)
-        return prompt.done()
+        return prompt.done
 
     wait_until(settled)
     turn = prompt.result(timeout_s=10)
@@ -71,7 +71,7 @@ def test_an_allowed_edit_is_made(open_chat: OpenChat, workspace: Path) -> None:
     assert EDITED == (workspace / "notes.md").read_text()
     assert ["completed", "completed"] == [call.status for call in turn.tool_calls]
     (permission,) = [item for item in turn.items if item.kind == "permission"]
-    assert ("selected", "allow_once", "policy") == (
+    assert ("selected", "allow_once", "allow-all") == (
         permission.status,
         permission.selected.kind,
         permission.decided_by,
@@ -86,7 +86,7 @@ def test_a_rejected_edit_is_not_made(open_chat: OpenChat, workspace: Path) -> No
     turn = open_chat("deny").ask("Please edit the notes. #script:edit")
     assert NOTES == (workspace / "notes.md").read_text()
     (permission,) = [item for item in turn.items if item.kind == "permission"]
-    assert ("selected", "reject_once", "policy") == (
+    assert ("selected", "reject_once", "deny") == (
         permission.status,
         permission.selected.kind,
         permission.decided_by,
