@@ -28,6 +28,7 @@ PUBLIC = [
     "ask",
     "errors",
     "group_timeline",
+    "load_record",
 ]
 
 

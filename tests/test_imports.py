@@ -33,7 +33,7 @@ DIRECTION = {
 CHILDREN = {"acp_notebook.agents.explorer", "acp_notebook.agents.replay"}
 CHILD_PARTS = {"errors", "wire"}
 # Faces over everything: the public names, loaded lazily, and the command line.
-FACES = {"", "__main__"}
+FACES = {"", "__main__", "commands"}
 
 # For each package of other people, the modules (and what is below them) that may import it.
 FOREIGN = {
@@ -70,7 +70,7 @@ def below(module: str, home: str) -> bool:
 def allowed_parts(module: str) -> set[str]:
     if any(below(module, child) for child in CHILDREN):
         return CHILD_PARTS
-    return DIRECTION[part(module)]
+    return DIRECTION.get(part(module), set())
 
 
 def against_direction(found: Import) -> bool:
