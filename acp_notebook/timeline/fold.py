@@ -226,9 +226,9 @@ class Fold:
         turn = self.turns[-1] if self.turns else self.new_turn()
         turn.has_agent_items = True
         self.place(draft, turn)
+        self.echoing = None
         if self.awaiting_echo:
             self.confirm(self.awaiting_echo.pop(0))
-            self.echoing = None
         self.last = draft
 
     def add_user(self, segment: SegmentDraft) -> None:

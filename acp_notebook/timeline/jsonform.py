@@ -16,7 +16,7 @@ from acp_notebook.timeline import items as item_classes
 from acp_notebook.timeline import parts as part_classes
 from acp_notebook.timeline.items import Location, PermissionOption, PlanEntry
 from acp_notebook.timeline.metadata import AgentInfo, Cost, Metadata, WindowUsage
-from acp_notebook.timeline.parts import Blob, Diff, ExitStatus, Markdown
+from acp_notebook.timeline.parts import Blob, Diff, ExitStatus, Markdown, Terminal
 from acp_notebook.timeline.plain import plain
 from acp_notebook.timeline.sequence import Shared
 from acp_notebook.timeline.snapshot import Items, TimelineSnapshot
@@ -24,7 +24,7 @@ from acp_notebook.timeline.text import Text
 from acp_notebook.timeline.turns import Turn, TurnAgent, TurnError, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 SCHEMA = 1
 
@@ -74,7 +74,8 @@ def to_dict(snapshot: TimelineSnapshot, *, blobs: bool = False) -> dict[str, Any
         "metadata": encode(snapshot.metadata),
         "attachments": {ref_id: dict(state) for ref_id, state in snapshot.attachments.items()},
     }
-    merged(data, snapshot.extra)
+    if snapshot.extra:
+        merged(data, snapshot.extra)
     return data
 
 
@@ -92,7 +93,7 @@ def encode(value: Any, *, blobs: bool = False) -> Any:
         if field.name in LEFT_OUT and not member:
             continue
         if field.name == "body":
-            data["text" if isinstance(value, Markdown) else "output"] = str(member)
+            data[BODIES[type(value)]] = str(member)
         elif field.name == "data" and isinstance(value, Blob):
             if blobs and member is not None:
                 data["data"] = b64encode(member).decode()
@@ -116,9 +117,11 @@ def encode_turn(turn: Turn) -> dict[str, Any]:
     return data
 
 
-def from_dict(data: Mapping[str, Any]) -> TimelineSnapshot:
+def from_dict(
+    data: Mapping[str, Any], blobs: Mapping[str, bytes] | None = None
+) -> TimelineSnapshot:
     """
-    Read back what `to_dict` wrote.
+    Read back what `to_dict` wrote; `blobs` are bytes that were left out of it.
 
     Raises: ValueError for an unknown schema or data that is no timeline.
     """
@@ -128,131 +131,119 @@ def from_dict(data: Mapping[str, Any]) -> TimelineSnapshot:
             f"This is no timeline that this version reads: schema {schema!r}, expected {SCHEMA}."
         )
     try:
-        return read(data)
+        snapshot = _Reader(blobs or {}).snapshot(data)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"This timeline is damaged: {error!r}") from error
-
-
-def read(data: Mapping[str, Any]) -> TimelineSnapshot:
-    """Read a snapshot of the known schema."""
-    items = Items(known(ITEMS, item) for item in data["items"])
-    states: dict[str, Any] = data["attachments"]
-    turns = Shared(turn_of(turn, items, states) for turn in data["turns"])
-    snapshot = TimelineSnapshot(
-        data["sessionId"],
-        generation=data["generation"],
-        protocol_version=data["protocolVersion"],
-        agent=made(AgentInfo, data["agent"]),
-        items=items,
-        turns=turns,
-        metadata=made(Metadata, data["metadata"]),
-    )
-    snapshot.extra = unknown(data, to_dict(snapshot, blobs=True))
+    extra = unknown(data, to_dict(snapshot, blobs=True))
+    snapshot.extra = None if extra is _Known else extra
     return snapshot
 
 
-def known(classes: Mapping[str, Any], data: Mapping[str, Any]) -> Any:
-    """Read an item or a part by its kind."""
-    kind = data["kind"]
-    if kind not in classes:
-        raise ValueError(f"This timeline has a kind that this version does not know: {kind!r}")
-    return made(classes[kind], data)
+class _Reader:
+    """Makes the objects again from their JSON."""
+
+    def __init__(self, blobs: Mapping[str, bytes]) -> None:
+        self.blobs = blobs
+
+    def snapshot(self, data: Mapping[str, Any]) -> TimelineSnapshot:
+        """Read a snapshot."""
+        items = Items(self.known(ITEMS, item) for item in data["items"])
+        states: dict[str, dict[str, Any]] = {}
+        for ref_id, state in data["attachments"].items():
+            states.setdefault(ref_id.rpartition("/")[0], {})[ref_id] = dict(state)
+        return TimelineSnapshot(
+            data["sessionId"],
+            generation=data["generation"],
+            protocol_version=data["protocolVersion"],
+            agent=self.made(AgentInfo, data["agent"]),
+            items=items,
+            turns=Shared(self.turn(turn, items, states) for turn in data["turns"]),
+            metadata=self.made(Metadata, data["metadata"]),
+        )
+
+    def turn(self, data: Mapping[str, Any], items: Items, states: Mapping[str, Any]) -> Turn:
+        """Read a turn, with its items and the states of their attachments."""
+        own = tuple(items.get(item_id) for item_id in data["itemIds"])
+        if None in own:
+            raise KeyError("itemIds")
+        found = {ref_id: s for i in data["itemIds"] for ref_id, s in states.get(i, {}).items()}
+        turn: Turn = self.made(Turn, data, items=own, attachments=found)
+        return turn
+
+    def known(self, classes: Mapping[str, Any], data: Mapping[str, Any]) -> Any:
+        """Read an item or a part by its kind."""
+        kind = data["kind"]
+        if kind not in classes:
+            raise ValueError(f"This version does not know what this timeline holds: {kind!r}")
+        return self.made(classes[kind], data)
+
+    def made(self, cls: Any, data: Mapping[str, Any], **given: Any) -> Any:
+        """Make an object from its JSON; what has a default may be left out."""
+        for field in fields(cls):
+            name = field.name
+            if name in given:
+                continue
+            key = BODIES.get(cls, name) if name == "body" else camel(name)
+            if key in data:
+                value = data[key]
+                given[name] = None if value is None else self.field(cls, name, value)
+            elif cls is Blob and name == "data":
+                given[name] = self.blobs.get(data["sha256"])
+            elif field.default is MISSING and field.default_factory is MISSING:
+                raise KeyError(key)
+        return cls(**given)
+
+    def field(self, cls: Any, name: str, value: Any) -> Any:
+        """Read one field."""
+        if name == "body":
+            return Text.of(value)
+        if name in {"parts", "output_parts"}:
+            return tuple(self.known(PARTS, part) for part in value)
+        if (cls, name) in OBJECTS:
+            return self.made(OBJECTS[cls, name], value)
+        if name in LISTS_OF:
+            return tuple(self.made(LISTS_OF[name], member) for member in value)
+        if name in LISTS:
+            return tuple(plain(member) for member in value)
+        return b64decode(value) if cls is Blob and name == "data" else plain(value)
 
 
-def turn_of(data: Mapping[str, Any], items: Items, states: Mapping[str, Any]) -> Any:
-    """Read a turn, with its items and the states of their attachments."""
-    own = tuple(items[items.position(item_id)] for item_id in data["itemIds"])  # type: ignore[index]  # a missing item is a TypeError, told as damage
-    ids = set(data["itemIds"])
-    return made(
-        Turn,
-        data,
-        items=own,
-        attachments={
-            ref_id: dict(state)
-            for ref_id, state in states.items()
-            if ref_id.rpartition("/")[0] in ids
-        },
-    )
-
-
-def made(cls: Any, data: Mapping[str, Any], **given: Any) -> Any:
-    """Make an object from its JSON; what has a default may be left out."""
-    for field in fields(cls):
-        if field.name in given:
-            continue
-        key = camel(field.name)
-        if field.name == "body":
-            key = "text" if cls is Markdown else "output"
-        if key in data:
-            given[field.name] = read_field(cls, field.name, data[key])
-        elif field.default is MISSING and field.default_factory is MISSING:
-            raise KeyError(key)
-    return cls(**given)
-
-
-def listed(read_one: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a reader of lists."""
-    return lambda value: tuple(read_one(member) for member in value)
-
-
-READERS: dict[str, Callable[[Any], Any]] = {
-    "body": Text.of,
-    "parts": listed(lambda part: known(PARTS, part)),
-    "output_parts": listed(lambda part: known(PARTS, part)),
-    "locations": listed(lambda location: made(Location, location)),
-    "options": listed(lambda option: made(PermissionOption, option)),
-    "entries": listed(lambda entry: made(PlanEntry, entry)),
-    "blob": lambda blob: made(Blob, blob),
-    "exit_status": lambda status: made(ExitStatus, status),
-    "agent": lambda agent: made(TurnAgent, agent),
-    "cost": lambda cost: made(Cost, cost),
-    "changes": listed(plain),
-    "available_modes": listed(plain),
-    "available_commands": listed(plain),
-    "config_options": listed(plain),
-    "models": listed(plain),
+BODIES: dict[Any, str] = {Markdown: "text", Terminal: "output"}
+OBJECTS: dict[tuple[Any, str], Any] = {
+    (Turn, "error"): TurnError,
+    (Turn, "usage"): Usage,
+    (Turn, "agent"): TurnAgent,
+    (Metadata, "usage"): WindowUsage,
+    (WindowUsage, "cost"): Cost,
+    (Terminal, "exit_status"): ExitStatus,
+    **{(PARTS[kind], "blob"): Blob for kind in ("image", "audio", "attachment")},
 }
+LISTS_OF: dict[str, Any] = {
+    "locations": Location,
+    "options": PermissionOption,
+    "entries": PlanEntry,
+}
+LISTS = frozenset({"changes", "available_modes", "available_commands", "config_options", "models"})
 
 
-def read_field(cls: Any, name: str, value: Any) -> Any:
-    """Read one field."""
-    if value is None:
-        return None
-    if cls is Turn and name == "error":
-        return made(TurnError, value)
-    if name == "usage":
-        return made(Usage if cls is Turn else WindowUsage, value)
-    if cls is Blob and name == "data":
-        return b64decode(value)
-    reader = READERS.get(name)
-    return plain(value) if reader is None else reader(value)
+class _Known:
+    """Stands for data that is written again."""
 
 
 def unknown(data: Any, written: Any) -> Any:
-    """Return what of the data is not written again, as a sparse tree; None when all is."""
+    """Return what of the data is not written again, as a sparse tree of keys and places."""
+    tree: dict[Any, Any] = {}
     if isinstance(data, dict) and isinstance(written, dict):
-        tree = {
-            key: value if key not in written else unknown(value, written[key])
-            for key, value in data.items()
-        }
-        return {key: value for key, value in tree.items() if value is not None} or None
-    if isinstance(data, list) and isinstance(written, list):
-        members = {
-            at: extra
-            for at, (a, b) in enumerate(zip(data, written, strict=False))
-            if (extra := unknown(a, b)) is not None
-        }
-        return members or None
-    return None
+        tree = {k: unknown(v, written[k]) if k in written else v for k, v in data.items()}
+    elif isinstance(data, list) and isinstance(written, list):
+        tree = dict(enumerate(map(unknown, data, written)))
+    return {key: value for key, value in tree.items() if value is not _Known} or _Known
 
 
-def merged(data: Any, extra: Any) -> Any:
-    """Return the data with what `unknown` found put back at its place."""
-    if extra is None:
-        return data
+def merged(data: Any, extra: Any) -> None:
+    """Put what `unknown` found back at its place."""
     for key, value in extra.items():
-        if isinstance(data, list) or key in data:
-            data[key] = merged(data[key], value)
-        else:
+        if isinstance(data, dict) and key not in data:
             data[key] = value
-    return data
+        else:
+            merged(data[key], value)

@@ -52,6 +52,7 @@ def resume(fold: Fold) -> None:
     turn = fold.turns[-1] if fold.turns else None
     if turn is None or turn.begun or turn.settled:
         turn = fold.new_turn()
+        fold.awaiting_echo.clear()
     turn.state = "running"
     turn.started_at = fold.at
     fold.touch_turn(turn)
@@ -134,8 +135,9 @@ def cancel_call(fold: Fold, call: ToolDraft, *, no_result: bool = False) -> None
 def cancel(fold: Fold) -> None:
     """Note that the person pressed Stop: open calls and requests of open turns end at once."""
     for running in fold.running:
-        running.stopped_by_user = True
-        fold.touch_turn(running)
+        if not running.stopped_by_user:
+            running.stopped_by_user = True
+            fold.touch_turn(running)
         for turn in (running, *running.followers):
             cancel_permissions(fold, turn)
             for call in list(turn.calls.values()):

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from acp_notebook.timeline.items import Item, Permission, Plan, Thought, ToolCall, ToolCalls
+from acp_notebook.timeline.items import (
+    Item,
+    Notice,
+    Permission,
+    Plan,
+    Thought,
+    ToolCall,
+    ToolCalls,
+)
 from acp_notebook.timeline.metadata import AgentInfo, Metadata
 from acp_notebook.timeline.sequence import Shared
 from acp_notebook.timeline.turns import Turn
@@ -13,6 +21,7 @@ from acp_notebook.timeline.views import view
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from acp_notebook.timeline.parts import Part
     from acp_notebook.timeline.questions import Questions
 
 
@@ -48,6 +57,13 @@ class Items(Shared[Item]):
         if isinstance(member, str):
             return self.position(member) is not None
         return super().__contains__(member)
+
+
+def parts_of(item: Item) -> tuple[Part, ...]:
+    """Return the parts of an item, none when it has none."""
+    if isinstance(item, ToolCall):
+        return item.output_parts
+    return () if isinstance(item, Plan | Notice) else item.parts
 
 
 class TimelineSnapshot:
@@ -139,6 +155,17 @@ class TimelineSnapshot:
         return self._attachments
 
     @property
+    def blobs(self) -> dict[str, bytes]:
+        """The bytes of pictures, sound and embedded resources, by their SHA-256."""
+        found: dict[str, bytes] = {}
+        for item in self.items:
+            for part in parts_of(item):
+                blob = getattr(part, "blob", None)
+                if blob is not None and blob.data is not None:
+                    found[blob.sha256] = blob.data
+        return found
+
+    @property
     def questions(self) -> Questions:
         """The question directory: one entry a user segment, the newest 300."""
         if self._questions is None:
@@ -182,15 +209,17 @@ class TimelineSnapshot:
         return self.to_markdown()
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> TimelineSnapshot:
+    def from_dict(
+        cls, data: Mapping[str, Any], blobs: Mapping[str, bytes] | None = None
+    ) -> TimelineSnapshot:
         """
-        Read back what `to_dict` wrote.
+        Read back what `to_dict` wrote; `blobs` are bytes that were left out of it.
 
         Raises: ValueError for an unknown schema or data that is no timeline.
         """
         from acp_notebook.timeline.jsonform import from_dict
 
-        return from_dict(data)
+        return from_dict(data, blobs)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TimelineSnapshot):

@@ -54,8 +54,7 @@ def tool_call_content_chunk(fold: Fold, update: dict[str, Any]) -> None:
     text = text_in(content)
     if text is None:
         append_part(fold, call, tool_part(fold, call, content, where))
-    elif text:
-        append_text(fold, call, text)
+    elif text and append_text(fold, call, text) is not None:
         call.streamed += len(text)
         if call.streamed > fold.limits.max_output_chars:
             shorten(fold, call)
@@ -70,11 +69,9 @@ def text_in(content: Any) -> str | None:
 
 def shorten(fold: Fold, call: ToolDraft) -> None:
     """Keep head and tail of the text that is streamed, so that the next cut is far away."""
-    tail = call.parts[-1]
-    if isinstance(tail, GrowingText):
-        kept = fold.clipped(str(tail.text()))
-        call.parts[-1] = GrowingText(Text.of(kept))
-        call.streamed = len(kept)
+    kept = fold.clipped(str(call.parts[-1].text()))
+    call.parts[-1] = GrowingText(Text.of(kept))
+    call.streamed = len(kept)
 
 
 def known_or_new(
