@@ -2,14 +2,40 @@
 import { createInterface } from "node:readline";
 import type { Op, Piece } from "../src/messages";
 import { TimelineStore } from "../src/store";
+import { Wire, type Model } from "../src/wire";
 
-type Request = { do: "snapshot"; pieces: Piece[] } | { do: "ops"; ops: Op[] } | { do: "shown" };
+type Request =
+  | { do: "snapshot"; pieces: Piece[] } | { do: "ops"; ops: Op[] } | { do: "shown" }
+  | { do: "open" } | { do: "deliver"; content: unknown } | { do: "close" };
 
 let store = new TimelineStore();
 
+/** A page with its wire: what it sends is kept until somebody takes it. */
+class OpenPage implements Model {
+  readonly wire: Wire;
+  readonly view: { close(): void };
+  private sent: unknown[] = [];
+  private readonly listeners = new Map<string, (...args: never[]) => void>();
+  constructor() {
+    this.wire = new Wire(this);
+    this.view = this.wire.openView();
+  }
+  get(): unknown { return ""; }
+  on(name: string, listener: (...args: never[]) => void): void { this.listeners.set(name, listener); }
+  off(name: string): void { this.listeners.delete(name); }
+  send(content: unknown): void { this.sent.push(content); }
+  deliver(content: unknown): void { (this.listeners.get("msg:custom") as (content: unknown) => void)(content); }
+  take(): unknown[] {
+    const { sent } = this;
+    this.sent = [];
+    return sent;
+  }
+}
+let page: OpenPage | undefined;
+
 function shown(): unknown {
-  const meta = Object.fromEntries(Object.entries(store.meta).map(([key, cell]) => [key, cell.peek()]));
-  return { items: store.order().map((id) => store.item(id).peek()), groups: store.groups.value, turns: store.turns.value, meta };
+  const { meta, ...data } = { meta: store.meta, items: store.order().map((id) => store.item(id).peek()), groups: store.groups.value, turns: store.turns.value };
+  return { ...data, meta: Object.fromEntries(Object.entries(meta).map(([key, cell]) => [key, cell.peek()])) };
 }
 
 function answer(request: Request): unknown {
@@ -23,6 +49,17 @@ function answer(request: Request): unknown {
     }
     case "ops": return store.apply(request.ops) ?? null;
     case "shown": return shown();
+    case "open":
+      page = new OpenPage();
+      store = page.wire.data;
+      return page.take();
+    case "deliver":
+      page!.deliver(request.content);
+      return page!.take();
+    case "close":
+      page!.view.close();
+      page!.wire.dispose();
+      return null;
   }
 }
 

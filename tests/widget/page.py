@@ -37,6 +37,18 @@ class Page:
         """Apply ops."""
         self._ask(do="ops", ops=ops)
 
+    def open(self) -> list[Any]:
+        """Open a page with its wire; returns what it sends at once, as `deliver` does."""
+        return list(self._ask(do="open"))
+
+    def deliver(self, content: Any) -> list[Any]:
+        """Have a kernel's message arrive; returns what the page sends by then."""
+        return list(self._ask(do="deliver", content=content))
+
+    def close(self) -> None:
+        """Close the page that was opened."""
+        self._ask(do="close")
+
     def shown(self) -> Any:
         """The whole view, flags that are false left out."""
         view = self._ask(do="shown")
