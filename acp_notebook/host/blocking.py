@@ -92,6 +92,7 @@ class Waiter:
         self._cancel = cancel
         self._on_step = on_step
         self._seen: dict[str, float] = {}
+        self._interrupted = False
 
     def block(self, future: Future[T]) -> T:
         """
@@ -101,18 +102,26 @@ class Waiter:
             KeyboardInterrupt: after the first interrupt, once the turn has settled; or at the second.
         """
         check_thread()
-        interrupted = False
-        while True:
-            try:
-                if self._wait(future):
-                    break
-                self._step()
-            except KeyboardInterrupt:
-                if interrupted:
-                    raise
-                interrupted = True
-                self._cancel()
-        if interrupted:
+        while not self.advance(future):
+            pass
+        return self.finished(future)
+
+    def advance(self, future: Future[Any]) -> bool:
+        """Wait one step; whether the future is done. The first interrupt stops the turn."""
+        try:
+            if self._wait(future):
+                return True
+            self.step()
+        except KeyboardInterrupt:
+            if self._interrupted:
+                raise
+            self._interrupted = True
+            self._cancel()
+        return False
+
+    def finished(self, future: Future[T]) -> T:
+        """Return the result of a future that is done; raises KeyboardInterrupt after an interrupt."""
+        if self._interrupted:
             raise KeyboardInterrupt
         return future.result()
 
@@ -123,7 +132,7 @@ class Waiter:
             while not inner.done():
                 await asyncio.wait({inner}, timeout=TICK_S)
                 if not inner.done():
-                    self._step()
+                    self.step()
             return inner.result()
         except asyncio.CancelledError:
             self._cancel()
@@ -138,7 +147,8 @@ class Waiter:
         loop.run_until_complete(asyncio.wait({asyncio.wrap_future(future)}, timeout=STEP_S))
         return future.done()
 
-    def _step(self) -> None:
+    def step(self) -> None:
+        """Do what is to be done between two waits."""
         self._surroundings.idle()
         self._on_step()
         if self._surroundings.ask is not None:

@@ -190,7 +190,7 @@ class BoundSession:
     def begin(self, entry: Entry) -> PromptRun:
         """Send a prompt; no other may be running."""
         run = PromptRun(entry, asyncio.get_running_loop().time(), time.time())
-        self.run = run
+        self.run = entry.run = run
         self.historical = False
         self.prompts_sent += 1
         self.first_prompt = self.first_prompt or entry.shown.text
@@ -352,10 +352,10 @@ class BoundSession:
         self.asking.answer_all()
         if ended:
             touched += self.timeline.settle_all(error.message if error else "", at=time.time())
+        self.owner.run_ended(self, run)
         self.owner.changed(self, touched, state=True, urgent=True)
         if not run.entry.done.done():
             run.entry.done.set_result(TurnResult(self.snapshot(), run.index))
-        self.owner.run_ended(self, run)
 
     def _watch(self, run: PromptRun, timeout_s: float) -> None:
         """End the prompt when nothing has come from the agent for `timeout_s` seconds."""

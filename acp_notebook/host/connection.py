@@ -20,7 +20,7 @@ from acp_notebook.host.failures import as_exception, read_error
 from acp_notebook.host.loop import host_loop
 from acp_notebook.host.process import AgentProcess
 from acp_notebook.host.record import Recorder
-from acp_notebook.host.requests import AgentRequests
+from acp_notebook.host.requests import AgentRequests, Refused
 from acp_notebook.host.router import Router
 from acp_notebook.host.state import AgentInfo
 from acp_notebook.host.trace import Trace
@@ -248,8 +248,17 @@ class AgentConnection:
         self._forget_exit = host_loop().at_exit(self.close)
         # The import costs half a second of CPU; the agent comes up meanwhile.
         connection = await asyncio.to_thread(_sdk_connection)
-        self._rpc = connection(self.requests.handle, transport)
+        self._rpc = connection(self._handle, transport)
         return transport.link
+
+    async def _handle(self, method: str, request: Any, _is_notification: bool) -> Any:  # noqa: FBT001
+        """Answer a request of the agent, for the SDK."""
+        from acp.exceptions import RequestError
+
+        try:
+            return await self.requests.handle(method, request)
+        except Refused as error:
+            raise RequestError(error.code, str(error), error.data) from None
 
     async def _initialize(self) -> None:
         params = {

@@ -43,6 +43,8 @@ class Lifecycle:
     def __init__(self, chat: ChatSession) -> None:
         self.chat = chat
         self.connection: AgentConnection | None = None
+        self.last_connection: AgentConnection | None = None
+        """Kept after its end, for its trace."""
         self.opener: Opener | None = None
         self.coming: BoundSession | None = None
         """The session that is being opened and is not shown yet."""
@@ -139,7 +141,7 @@ class Lifecycle:
         connection = await pool.acquire(
             chat, chat.spec, chat.shown.cwd, chat.settings, self._set_phase
         )
-        self.connection = connection
+        self.connection = self.last_connection = connection
         self.opener = Opener(connection, chat.settings)
         self._stop_listening = connection.on_end(lambda: self._agent_ended(connection))
         return connection
@@ -254,7 +256,7 @@ class Lifecycle:
             return
         self._stop_listening()
         pool.retire(connection)
-        for bound in self._all():
+        for bound in self.all():
             if bound.run is not None:
                 await connection.notify("session/cancel", {"sessionId": bound.session_id})
             await bound.close("The agent was restarted." if self._base != "closed" else "")
@@ -267,7 +269,7 @@ class Lifecycle:
         self._base = "closed"
         if self._opening is not None:
             self._opening.cancel()
-        for bound in {id(b): b for b in (*self._all(), self.target)}.values():
+        for bound in self.all():
             for entry in bound.queue:
                 if not entry.done.done():
                     entry.done.set_exception(SessionError("The chat was closed."))
@@ -402,8 +404,8 @@ class Lifecycle:
         if self.connection is not connection:
             return
         chat = self.chat
-        clean = connection.returncode == 0 and all(b.run is None for b in self._all())
-        for bound in self._all():
+        clean = connection.returncode == 0 and all(b.run is None for b in self.all())
+        for bound in self.all():
             bound.agent_ended()
         pool.retire(connection)
         self.spawn(pool.release(chat, connection))
@@ -421,8 +423,11 @@ class Lifecycle:
 
     # --- inside: small things
 
-    def _all(self) -> list[BoundSession]:
-        return [self.chat.shown, *self.retained]
+    def all(self) -> list[BoundSession]:
+        """Return every session of the chat, the one that takes prompts first."""
+        shown = self.chat.shown
+        coming = [self.coming] if self.coming is not None and self.coming is not shown else []
+        return [*coming, shown, *self.retained]
 
     def _load_method(self) -> str:
         return "session/load" if self.can_load or not self.can_resume else "session/resume"

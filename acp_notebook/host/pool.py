@@ -8,6 +8,7 @@ handed out again; the next chat that asks gets a new one.
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,9 @@ class _Shared:
 
 
 _shared: list[_Shared] = []
+if hasattr(os, "register_at_fork"):
+    # The agents of the parent process are no business of a forked child.
+    os.register_at_fork(after_in_child=_shared.clear)
 
 
 async def acquire(

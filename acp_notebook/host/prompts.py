@@ -37,6 +37,8 @@ class Entry:
     headless: bool = False
     awaited: bool = False
     """Somebody waits for `done`: a failure to open the session is told there."""
+    run: PromptRun | None = None
+    """Once it has been sent."""
 
 
 @dataclass(slots=True, eq=False)

@@ -45,8 +45,8 @@ class PromptQueue:
         """
         chat = self._chat
         chat.life.check_usable()
-        check_size(blocks, chat.settings.max_prompt_bytes)
         shown = queued(blocks)
+        check_size(blocks, chat.settings.max_prompt_bytes)
         queue = chat.life.target.queue
         if len(queue) >= chat.settings.max_queue:
             raise LimitExceeded("max_queue", chat.settings.max_queue)
@@ -63,8 +63,9 @@ class PromptQueue:
         entry = self.find(prompt_id)
         if entry is None:
             return False
+        shown = replace(queued(blocks), id=prompt_id)
         check_size(blocks, self._chat.settings.max_prompt_bytes)
-        entry.shown = replace(queued(blocks), id=prompt_id)
+        entry.shown = shown
         self._chat.changed(None, state=True, urgent=True)
         return True
 

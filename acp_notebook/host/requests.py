@@ -30,6 +30,15 @@ INVALID_PARAMS = -32602
 INTERNAL = -32603
 
 
+class Refused(Exception):
+    """A request of the agent is answered with an error."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        self.code = code
+        self.data = data
+        super().__init__(message)
+
+
 class SessionServices(Protocol):
     """What a session does for its agent."""
 
@@ -70,13 +79,16 @@ class AgentRequests:
             "terminal/release": self._release_terminal,
         }
 
-    async def handle(self, method: str, request: AgentRequest, _is_notification: bool) -> Any:  # noqa: FBT001
-        """Answer one request. The SDK calls this; it raises nothing but the SDK's own error."""
-        from acp.exceptions import RequestError
+    async def handle(self, method: str, request: AgentRequest) -> Any:
+        """
+        Return the result of one request.
 
+        Raises:
+            Refused: and nothing else; it is the error that is answered.
+        """
         answer = self._methods.get(method)
         if answer is None:
-            raise RequestError(METHOD_NOT_FOUND, "Method not found", {"method": method})
+            raise Refused(METHOD_NOT_FOUND, "Method not found", {"method": method})
         key = request_key(request.id)
         task = asyncio.ensure_future(self._answered(answer, request))
         self._open[key] = task
@@ -84,16 +96,16 @@ class AgentRequests:
             return await task
         except asyncio.CancelledError:
             if task.cancelled() and not _being_cancelled():
-                raise RequestError(REQUEST_CANCELLED, "Request cancelled") from None
+                raise Refused(REQUEST_CANCELLED, "Request cancelled") from None
             task.cancel()
             raise
         except (FileRefused, TerminalRefused) as error:
-            raise RequestError(error.code, str(error)) from None
+            raise Refused(error.code, str(error)) from None
         except (TypeError, ValueError, KeyError) as error:
-            raise RequestError(INVALID_PARAMS, f"Invalid params: {error}") from None
+            raise Refused(INVALID_PARAMS, f"Invalid params: {error}") from None
         except Exception as error:  # noqa: BLE001  each request is answered
             log.exception("A request of the agent failed: %s", method)
-            raise RequestError(INTERNAL, f"The client failed: {error}") from None
+            raise Refused(INTERNAL, f"The client failed: {error}") from None
         finally:
             self._open.pop(key, None)
 

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from acp_notebook.host.failures import AgentError
-    from acp_notebook.host.prompts import Blocks, PromptRun
+    from acp_notebook.host.prompts import Blocks, Entry, PromptRun
     from acp_notebook.host.spec import AgentSpec
+    from acp_notebook.host.trace import TraceEntry
     from acp_notebook.timeline import Timeline, TimelineSnapshot
 
 __all__ = [
@@ -219,6 +220,28 @@ class ChatSession:
                 self.changed(None, state=True, urgent=True)
         else:
             self.life.stop_opening()
+
+    def cancel_entry(self, entry: Entry) -> None:
+        """Stop this prompt wherever it is: waiting, running, or shown no more."""
+        for bound in self.life.all():
+            if bound.run is not None and bound.run.entry is entry:
+                bound.cancel()
+                return
+            if entry in bound.queue:
+                bound.queue.remove(entry)
+                self.life.give_back(entry, draft=False)
+                self.changed(None, state=True, urgent=True)
+                return
+
+    def set_policy(self, policy: Policy) -> None:
+        """Have other rules answer from now on."""
+        self.policy = policy
+        self.changed(None, state=True, urgent=True)
+
+    def trace(self) -> list[TraceEntry]:
+        """Return the last messages on the wire, without secrets."""
+        connection = self.life.connection or self.life.last_connection
+        return connection.trace.entries() if connection is not None else []
 
     # --- requests of the agent
 
