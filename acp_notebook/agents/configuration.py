@@ -13,13 +13,10 @@ import os
 import sys
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import platformdirs
-
-from acp_notebook.host.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,20 +62,6 @@ def configured(key: str) -> Any:
     path = agents_file()
     value = _read(path, _stamp(path)).get(key)
     return None if value is None else _typed(key, value, f"{key} in {path}")
-
-
-def settings() -> Settings:
-    """
-    Return the limits and time-outs as they are configured, the rest with their defaults.
-
-    Raises:
-        ValueError: a value, or the file that holds it, cannot be read.
-    """
-    found: dict[str, Any] = {}
-    for name in {field.name for field in fields(Settings)} & KEYS.keys():
-        if (value := configured(name)) is not None:
-            found[name] = tuple(value) if isinstance(value, list) else value
-    return Settings(**found)
 
 
 def set_here(key: str, value: Any) -> None:

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
-from acp_notebook import agents
-from acp_notebook.agents.configuration import configured, settings
-from acp_notebook.host.blocking import Waiter, plain_surroundings, run_blocking
-from acp_notebook.host.loop import host_loop
+from acp_notebook.chat import Chat, Turn
 from acp_notebook.host.policy import PRESETS
-from acp_notebook.host.session import ChatSession
-from acp_notebook.timeline.items import MessageSegment, ToolCall
-from acp_notebook.timeline.parts import Markdown
-from acp_notebook.views.shown import seen
+from acp_notebook.host.questions import visible
+from acp_notebook.timeline import ToolCall
 
 if TYPE_CHECKING:
     import argparse
-
-    from acp_notebook.timeline import TimelineSnapshot
-    from acp_notebook.timeline.items import Item
 
 EXIT_CODES = {
     "end_turn": 0,
@@ -48,75 +40,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Send the prompt; the exit code says how the turn ended."""
-    spec = agents.resolve(options.agent, cwd=options.cwd)
     text = sys.stdin.read() if options.prompt == "-" else options.prompt
-    policy = options.policy or configured("policy") or "ask"
-    session = ChatSession(spec, cwd=options.cwd, policy=policy, settings=settings())
-    around, host = plain_surroundings(), host_loop()
-    printer = Printer(sys.stdout, sys.stderr, quiet=options.json)
-    waiter = Waiter(
-        session,
-        around,
-        cancel=lambda: host.call(session.cancel),
-        on_step=lambda: printer.show(session.snapshot),
-    )
-    try:
-        run_blocking(session.start(), around)
-        prompt = session.prompt(
-            [{"type": "text", "text": text}], timeout_s=options.timeout, headless=around.headless
-        )
-        result = waiter.block(host.submit(prompt))
-    finally:
-        host.submit(session.close()).result()
-    printer.show(result.snapshot)
-    printer.end()
-    turn = result.snapshot.turns[result.index]
+    with Chat(options.agent, cwd=options.cwd, policy=options.policy) as chat:
+        turn = _streamed(chat, text, options.timeout, quiet=options.json)
     if options.json:
-        data = result.snapshot.to_dict()
-        for value in [*data["items"], data["turns"][result.index]]:
+        data = turn.snapshot.to_dict()
+        own = set(data["turns"][turn.index]["itemIds"])
+        items = [item for item in data["items"] if item["id"] in own]
+        for value in [*items, data["turns"][turn.index]]:
             sys.stdout.write(json.dumps(value) + "\n")
     if turn.error is not None:
-        sys.stderr.write(f"{seen(turn.error.message)}\n")
-        return 1
+        sys.stderr.write(f"{visible(turn.error.message)}\n")
     return EXIT_CODES.get(turn.stop_reason or "", 1)
 
 
-class Printer:
-    """Writes what is new in a snapshot: answers to `out`, tools to `aside`. Codes are made visible."""
-
-    def __init__(self, out: TextIO, aside: TextIO, *, quiet: bool = False) -> None:
-        self._out = out
-        self._aside = aside
-        self._quiet = quiet
-        self._lengths: dict[str, int] = {}
-        self._statuses: dict[str, str] = {}
-        self._last: str | None = None
-
-    def show(self, snapshot: TimelineSnapshot) -> None:
-        """Write what has come since the last time."""
-        for item in () if self._quiet else snapshot.items:
-            if isinstance(item, MessageSegment) and item.role == "assistant":
-                self._show_text(item)
-            elif isinstance(item, ToolCall) and self._statuses.get(item.id) != item.status:
-                self._statuses[item.id] = item.status
-                self._aside.write(f"[{seen(item.title)}: {seen(item.status)}]\n")
-                self._aside.flush()
-
-    def end(self) -> None:
-        """End the last line."""
-        if self._last is not None:
-            self._out.write("\n")
-            self._out.flush()
-
-    def _show_text(self, item: Item) -> None:
-        text = "".join(
-            part.text for part in getattr(item, "parts", ()) if isinstance(part, Markdown)
-        )
-        new = text[self._lengths.get(item.id, 0) :]
-        if not new:
-            return
-        if self._last not in {None, item.id}:
-            self._out.write("\n\n")
-        self._lengths[item.id], self._last = len(text), item.id
-        self._out.write(seen(new))
-        self._out.flush()
+def _streamed(chat: Chat, text: str, timeout_s: float | None, *, quiet: bool) -> Turn:
+    """Send the prompt and write what comes, codes made visible; return the turn."""
+    statuses: dict[str, str] = {}
+    wrote = False
+    for step in chat.stream(text, timeout_s=timeout_s):
+        if isinstance(step, Turn):
+            break
+        if quiet:
+            continue
+        for item in step.items:
+            if isinstance(item, ToolCall) and statuses.get(item.id) != item.status:
+                statuses[item.id] = item.status
+                sys.stderr.write(f"[{visible(item.title)}: {visible(item.status)}]\n")
+        sys.stdout.write(visible(step.text))
+        sys.stdout.flush()
+        wrote = wrote or bool(step.text)
+    if wrote:
+        sys.stdout.write("\n")
+    assert isinstance(step, Turn)
+    return step

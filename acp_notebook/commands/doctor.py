@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from acp_notebook import __version__, agents
 from acp_notebook.agents.configuration import agents_file
 from acp_notebook.agents.table import agent_table
+from acp_notebook.chat import Chat
 from acp_notebook.errors import AcpNotebookError
 from acp_notebook.host.command import child_environment
-from acp_notebook.host.loop import host_loop
-from acp_notebook.host.session import ChatSession
+from acp_notebook.host.questions import visible
 
 if TYPE_CHECKING:
     import argparse
@@ -51,41 +51,35 @@ def run(options: argparse.Namespace) -> int:
         return 0
     spec = agents.resolve(options.agent, cwd=options.cwd)
     sys.stdout.write(f"\n{spec.shown_title}: {agents.installed(spec, cwd=options.cwd)}\n")
-    session = ChatSession(spec, cwd=options.cwd, policy="deny")
-    try:
-        host_loop().submit(_start(session)).result()
-        ok = True
-    except AcpNotebookError as error:
-        sys.stdout.write(f"{error}\n")
-        ok = False
-    if spec.auth_hint and not ok:
-        sys.stdout.write(f"To log in: {spec.auth_hint}\n")
-    return 0 if ok else 1
+    with Chat(spec, cwd=options.cwd, policy="deny") as chat:
+        try:
+            _start(chat)
+        except AcpNotebookError as error:
+            sys.stdout.write(f"{error}\n")
+            if spec.auth_hint:
+                sys.stdout.write(f"To log in: {spec.auth_hint}\n")
+            return 1
+    return 0
 
 
-async def _start(session: ChatSession) -> None:
-    """Start the agent and open a session, saying when each phase began; then end both."""
-    started, phase = time.monotonic(), ""
+def _start(chat: Chat) -> None:
+    """Start the agent and open a session, saying when each phase began."""
+    started, phases = time.monotonic(), [""]
 
     def told(_change: Change) -> None:
-        nonlocal phase
-        if session.state.phase not in {"", phase}:
-            phase = session.state.phase
+        if (phase := chat.state.phase) and phase != phases[-1]:
+            phases.append(phase)
             sys.stdout.write(f"  {time.monotonic() - started:6.2f} s  {phase}\n")
 
-    session.subscribe(told)
-    try:
-        await session.start()
-        state = session.state
-        sys.stdout.write(f"  {time.monotonic() - started:6.2f} s  ready\n\n")
-        sys.stdout.write(f"{state.agent.title or state.agent.name} {state.agent.version}\n")
-        for name, value in _flat(state.capabilities):
-            sys.stdout.write(f"  {name:<44} {value}\n")
-        connection = session.life.connection
-        if connection is not None and (tail := connection.stderr_tail.strip()):
-            sys.stdout.write(f"\nThe last lines of its stderr:\n{tail}\n")
-    finally:
-        await session.close()
+    chat.session.subscribe(told)
+    chat.start()
+    sys.stdout.write(f"  {time.monotonic() - started:6.2f} s  ready\n\n")
+    sys.stdout.write(f"{visible(f'{chat.agent.title or chat.agent.name} {chat.agent.version}')}\n")
+    for name, value in _flat(chat.state.capabilities):
+        sys.stdout.write(visible(f"  {name:<44} {value}\n"))
+    connection = chat.session.life.connection
+    if connection is not None and (tail := connection.stderr_tail.strip()):
+        sys.stdout.write(f"\nThe last lines of its stderr:\n{visible(tail)}\n")
 
 
 def _installation() -> Iterator[str]:

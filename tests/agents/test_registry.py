@@ -17,7 +17,6 @@ from acp_notebook.agents import configuration
 from acp_notebook.agents.catalog import CATALOG
 from acp_notebook.agents.table import agent_table
 from acp_notebook.errors import AgentNotFound
-from acp_notebook.host.settings import Settings
 from acp_notebook.host.spec import AgentSpec
 
 
@@ -267,14 +266,6 @@ print(json.dumps([agents.resolve().name, agents.find("mine").command]))
         monkeypatch.setenv(f"ACP_NOTEBOOK_{key.upper()}", text)
         assert configuration.configured(key) == value
         assert type(configuration.configured(key)) is type(value)
-
-    def test_limits_become_settings(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What is configured of the host's limits replaces their defaults, and only that."""
-        assert configuration.settings() == Settings()
-        monkeypatch.setenv("ACP_NOTEBOOK_CANCEL_GRACE_S", "3")
-        configure(additional_directories=["/data"])
-        changed = Settings(cancel_grace_s=3.0, additional_directories=("/data",))
-        assert configuration.settings() == changed
 
     @pytest.mark.parametrize(
         ("key", "text"),
