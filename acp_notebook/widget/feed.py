@@ -44,6 +44,7 @@ class Feed:
         self._post = post
         self._at_flush = at_flush
         self._epoch = secrets.token_hex(2)
+        self._first: int | None = None
         self._version = 0
         self._pace = Pace()
         self._sent: SentView | None = None
@@ -78,9 +79,15 @@ class Feed:
         }
 
     def is_current(self, session: str | None, generation: int) -> bool:
-        """Whether a page that shows this shows the chat as it is; before a session, all do."""
+        """
+        Whether a page that shows this shows the chat as it is.
+
+        What was sent before there was a session is meant for the first one.
+        """
         state = self._session.state
-        return session is None or (session, generation) == (state.session_key, state.generation)
+        if session is None:
+            return self._first in {None, state.generation}
+        return (session, generation) == (state.session_key, state.generation)
 
     def snapshot_for(self, page: str) -> None:
         """Bring a page up to date: first everybody with what is pending, then this one with all."""
@@ -101,6 +108,9 @@ class Feed:
         self._touched.update(dict.fromkeys(change.touched))
         self._urgent = self._urgent or change.urgent
         self._reset = self._reset or change.reset
+        state = self._session.state
+        if self._first is None and state.session_key is not None:
+            self._first = state.generation
         now = self._now()
         due = self._pace.due(now, urgent=self._urgent or self._reset)
         if due <= now:

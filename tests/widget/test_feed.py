@@ -171,6 +171,18 @@ def test_another_session_is_one_snapshot_for_all(link: Link) -> None:
     assert as_the_kernel_has_it(link) == link.page.shown()["items"]
 
 
+def test_what_was_sent_before_the_first_session_is_meant_for_it(link: Link) -> None:
+    """A page that shows no session yet speaks to the first one, and not to a later one."""
+    asks = [link.feed.is_current(None, 0)]
+    link.prompt("hello")
+    assert link.idle.wait(TIMEOUT_S)
+    asks.append(link.feed.is_current(None, 0))
+    host_loop().run(link.session.sessions.new(), TIMEOUT_S)
+    asks.append(link.feed.is_current(None, 0))
+
+    assert [True, True, False] == asks
+
+
 def test_a_stopped_feed_sends_what_is_left_and_then_nothing(link: Link) -> None:
     """`stop` leaves no timer and no listener, and what had changed has gone out."""
     link.open()
