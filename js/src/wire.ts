@@ -195,8 +195,8 @@ export class Wire {
 
   /** Tells the kernel which open requests somebody can see here, so that it knows that clicks can arrive. */
   private acknowledge(): void {
-    if (this.views === 0) return;
-    const open = this.data.pendingPermissions();
+    if (this.views === 0 || this.connection.peek() !== "live") return;
+    const open = [...this.data.pendingPermissions(), ...this.data.meta.elicitations.peek().map(({ id }) => id)];
     const fresh = open.filter((id) => !this.acknowledged.has(id));
     this.acknowledged.clear();
     for (const id of open) this.acknowledged.add(id);
@@ -273,7 +273,7 @@ export class Wire {
       return this.resync(RETRY_MS);
     }
     this.followDraft();
-    this.acknowledge();
+    if (message.ops.some(({ op }) => op !== "append")) this.acknowledge();
   }
 
   /** A draft that changed in the kernel is taken over, unless what was typed here is on its way there. */

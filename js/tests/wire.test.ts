@@ -263,10 +263,19 @@ describe("requests", () => {
     kernel.say({ ...ADDRESS, kind: "ops", version: 6, ops: [{ op: "put", id: "q", item: permission("q"), after: "p" }] });
     expect(kernel.last("ack")).toMatchObject({ requestIds: ["q"] });
     kernel.say({ ...ADDRESS, kind: "ops", version: 7, ops: [{ op: "put", id: "p", item: permission("p", "selected"), after: null }] });
+    kernel.say({ ...ADDRESS, kind: "ops", version: 8, ops: [{ op: "meta", fields: { elicitations: [{ id: "e", mode: "form", message: "", schema: {}, url: "" }] } }] });
+    expect(kernel.last("ack")).toMatchObject({ requestIds: ["e"] });
     opened.close();
     opened.close();
-    kernel.say({ ...ADDRESS, kind: "ops", version: 8, ops: [{ op: "put", id: "r", item: permission("r"), after: "q" }] });
-    expect(kernel.count("ack")).toBe(2);
+    kernel.say({ ...ADDRESS, kind: "ops", version: 9, ops: [{ op: "put", id: "r", item: permission("r"), after: "q" }] });
+    expect(kernel.count("ack")).toBe(3);
+  });
+
+  test("a request in a saved copy is not acknowledged: no click can arrive", () => {
+    kernel.traits.saved = JSON.stringify({ schema: 1, view: view([permission("p")]) });
+    wire = new Wire(kernel);
+    wire.openView();
+    expect(kernel.count("ack")).toBe(0);
   });
 });
 
