@@ -69,6 +69,8 @@ export class Wire {
     this.theme = this.trait("theme");
     this.listen("msg:custom", (content: FromKernel, buffers?: readonly DataView[]) => this.receive(content, buffers ?? []));
     this.listen("comm_live_update", () => this.liveChanged());
+    globalThis.addEventListener?.("pagehide", this.keepDraft);
+    this.cleanups.push(() => globalThis.removeEventListener?.("pagehide", this.keepDraft));
     this.showSaved();
     this.resync(RETRY_MS);
   }
@@ -185,13 +187,18 @@ export class Wire {
   private setDraft(text: string): void {
     this.draft.value = text;
     clearTimeout(this.draftTimer);
-    this.draftTimer = setTimeout(() => {
-      this.draftTimer = undefined;
-      this.draftsUnderWay += 1;
-      const done = (): void => { this.draftsUnderWay -= 1; };
-      this.request({ kind: "draft", text: this.draft.peek() }).then(done, done);
-    }, DRAFT_MS);
+    this.draftTimer = setTimeout(() => this.keepDraft(), DRAFT_MS);
   }
+
+  /** Tells the kernel the draft that it does not know yet: after a pause, or when the page goes. */
+  private readonly keepDraft = (): void => {
+    if (this.draftTimer === undefined) return;
+    clearTimeout(this.draftTimer);
+    this.draftTimer = undefined;
+    this.draftsUnderWay += 1;
+    const done = (): void => { this.draftsUnderWay -= 1; };
+    this.request({ kind: "draft", text: this.draft.peek() }).then(done, done);
+  };
 
   /** Tells the kernel which open requests somebody can see here, so that it knows that clicks can arrive. */
   private acknowledge(): void {

@@ -290,6 +290,20 @@ describe("the draft", () => {
     expect([kernel.count("draft"), kernel.last("draft")]).toMatchObject([1, { text: "hello" }]);
   });
 
+  test("a page that goes tells what was typed last", () => {
+    const listeners = new Map<string, () => void>();
+    vi.stubGlobal("addEventListener", (name: string, listener: () => void) => listeners.set(name, listener));
+    vi.stubGlobal("removeEventListener", (name: string) => listeners.delete(name));
+    live();
+    wire.openView().store.setDraft("hello");
+    listeners.get("pagehide")!();
+    listeners.get("pagehide")!();
+    expect([kernel.count("draft"), kernel.last("draft")]).toMatchObject([1, { text: "hello" }]);
+    wire.dispose();
+    expect(listeners.size).toBe(0);
+    vi.unstubAllGlobals();
+  });
+
   test("another view's draft is taken over, but never while typing here", async () => {
     live(view([], { draft: "kept" }));
     const { store } = wire.openView();
