@@ -34,7 +34,7 @@ from acp_notebook.host.policy import Policy
 from acp_notebook.kernel.surroundings import kernel, surroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
     from acp_notebook.host.permissions import Decision
@@ -169,14 +169,6 @@ class Chat(SessionCalls):
         self._call(self._session.cancel)
 
     # --- life
-
-    def start(self) -> None:
-        """Start the agent and open the session, if that is not done yet."""
-        self._run(self._session.start())
-
-    def restart(self) -> None:
-        """Start a new agent process and go on with the same session where the agent can."""
-        self._run(self._session.restart())
 
     def close(self) -> None:
         """End the agent and take the chat out of every view. Idempotent."""

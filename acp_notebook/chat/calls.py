@@ -1,4 +1,4 @@
-"""The blocking calls of a chat that are about sessions, modes, options and logins."""
+"""The blocking calls of a chat that are about its agent and its sessions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,18 @@ T = TypeVar("T")
 
 
 class SessionCalls:
-    """What a chat can do with the sessions of its agent; each call waits for the agent's answer."""
+    """What a chat can do with its agent and its sessions; each call waits for the agent's answer."""
 
     _session: ChatSession
     _pid: int
+
+    def start(self) -> None:
+        """Start the agent and open the session, if that is not done yet."""
+        self._run(self._session.start())
+
+    def restart(self) -> None:
+        """Start a new agent process and go on with the same session where the agent can."""
+        self._run(self._session.restart())
 
     def sessions(self) -> tuple[SessionInfo, ...]:
         """Return the agent's sessions."""

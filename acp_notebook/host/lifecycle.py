@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from acp_notebook.errors import (
@@ -20,17 +21,18 @@ from acp_notebook.errors import (
     WorkspaceMissing,
 )
 from acp_notebook.host import pool
-from acp_notebook.host.bound import BoundSession
 from acp_notebook.host.connection import can
 from acp_notebook.host.failures import describe_failure
-from acp_notebook.host.opening import Opener, check_folder, is_folder
+from acp_notebook.host.opening import Opener, check_folder
 from acp_notebook.host.prompts import unsent_turn
 from acp_notebook.host.retained import Retained
+from acp_notebook.host.starting import open_shown
 from acp_notebook.host.state import ChatError, Status
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
+    from acp_notebook.host.bound import BoundSession
     from acp_notebook.host.connection import AgentConnection
     from acp_notebook.host.failures import AgentError
     from acp_notebook.host.prompts import Entry
@@ -108,7 +110,7 @@ class Lifecycle:
         if self.chat.shown.open and self._opening is None:
             return
         if self._opening is None:
-            self._opening = asyncio.ensure_future(self._guarded(self._open))
+            self._opening = asyncio.ensure_future(self._guarded(partial(open_shown, self)))
             self._opening.add_done_callback(self._opened)
         await asyncio.shield(self._opening)
 
@@ -139,7 +141,7 @@ class Lifecycle:
         chat = self.chat
         check_folder(chat.shown.cwd)
         connection = await pool.acquire(
-            chat, chat.spec, chat.shown.cwd, chat.settings, self._set_phase
+            chat, chat.spec, chat.shown.cwd, chat.settings, self.set_phase
         )
         self.connection = self.last_connection = connection
         self.opener = Opener(connection, chat.settings)
@@ -157,7 +159,7 @@ class Lifecycle:
     def opening(self, phase: str) -> Opener:
         """Return what opens sessions on the connection, and say what is going on."""
         assert self.opener is not None
-        self._set_phase(phase)
+        self.set_phase(phase)
         return self.opener
 
     @contextlib.contextmanager
@@ -299,58 +301,11 @@ class Lifecycle:
                 raise failure from error
             finally:
                 self.coming = None
-                self._set_phase("")
+                self.set_phase("")
             if self._base == "starting":
                 self._base = "idle"
             self.login_tried = False
             self.chat.changed(None, state=True, urgent=True)
-
-    async def _open(self) -> None:
-        chat = self.chat
-        before = chat.shown
-        connection = await self.connected()
-        assert self.opener is not None
-        if before.session_id is None and before.key is not None:
-            self._set_phase("loading the session")
-            before.cwd = await chat.sessions.cwd_of(before.key)
-            before.read_only = not is_folder(before.cwd)
-            await self.opener.load(before, before.key, self._load_method())
-        elif before.session_id is None:
-            self._set_phase("opening a session")
-            await self.opener.new(before)
-        elif before.connection is not connection:
-            await self._reopen(before)
-        chat.changed(chat.shown, state=True, reset=True)
-
-    async def _reopen(self, before: BoundSession) -> None:
-        """Go on with a session after its agent was started anew."""
-        chat, opener = self.chat, self.opener
-        assert opener is not None
-        fresh = BoundSession(chat, before.cwd, key=before.key)
-        fresh.queue, fresh.first_prompt = before.queue, before.first_prompt
-        session_id = before.session_id
-        assert session_id is not None
-        if not before.worth_keeping:
-            fresh.key = None
-            await opener.new(fresh)
-        elif self.can_load:
-            await opener.load(fresh, session_id, "session/load")
-        elif self.can_resume:
-            await opener.load(fresh, session_id, "session/resume")
-            if not len(fresh.snapshot().items):
-                before.take_over(fresh)
-                return
-        else:
-            fresh.key = None
-            await opener.new(fresh)
-            before.queue = []
-            before.read_only = True
-            chat.note = (
-                f"{chat.state.agent.title} cannot load sessions, so this is a new one. "
-                "The conversation before can still be read."
-            )
-        fresh.prompts_sent = 0 if fresh.key is None else before.prompts_sent
-        self.show(fresh)
 
     async def _open_quietly(self) -> None:
         with contextlib.suppress(AcpNotebookError, asyncio.CancelledError):
@@ -429,10 +384,8 @@ class Lifecycle:
         coming = [self.coming] if self.coming is not None and self.coming is not shown else []
         return [*coming, shown, *self.retained]
 
-    def _load_method(self) -> str:
-        return "session/load" if self.can_load or not self.can_resume else "session/resume"
-
-    def _set_phase(self, phase: str) -> None:
+    def set_phase(self, phase: str) -> None:
+        """Say what is waited for."""
         if self.chat.phase != phase:
             self.chat.phase = phase
             self.chat.changed(None, state=True, urgent=True)
