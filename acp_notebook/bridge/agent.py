@@ -90,7 +90,9 @@ class OpenClawAgent:
             output_of=self._output_of,
         )
         self._approvals = Approvals(gateway, options, client, self._prompts.owner_of)
-        self._recovery = Recovery(gateway, options, self._prompts, self._approvals, self._history)
+        self._recovery = Recovery(
+            gateway, options, self._prompts, self._approvals, history=self._history, rows=self._rows
+        )
         self._prompts.approvals, self._prompts.recovery = self._approvals, self._recovery
         self._loader = Loader(gateway, ledger, self._updates, self._history, self._link)
         self._events = Events(options, self._prompts, self._approvals, self._recovery)

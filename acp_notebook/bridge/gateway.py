@@ -91,6 +91,7 @@ class Gateway:
         self._closed = (1006, "not connected yet")
         self._use_device_token = False
         self.methods: frozenset[str] = frozenset()
+        self.ahead_ms = 0  # of the gateway's clock, as each challenge tells it
 
     @property
     def is_connected(self) -> bool:
@@ -259,6 +260,9 @@ class Gateway:
         while True:
             frame = protocol.parse(await socket.recv())
             if isinstance(frame, protocol.Event) and frame.name == "connect.challenge":
+                told = frame.payload.get("ts")
+                if isinstance(told, int):
+                    self.ahead_ms = told - time.time_ns() // 1_000_000
                 return str(frame.payload.get("nonce") or "")
 
     def _auth(self) -> tuple[dict[str, str], str]:

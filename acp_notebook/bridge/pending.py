@@ -23,7 +23,8 @@ class Prompt:
     One prompt and the run that answers it.
 
     `run_id` is the run that is followed now, `mark` the one it began as: idempotency key and
-    name in the ledger. `lost_at` is when the link was lost that it waits for, on the loop's clock.
+    name in the ledger. `began_at` is when it was sent, in milliseconds on the gateway's clock;
+    `lost_at` when the link was lost that it waits for, on the loop's.
     """
 
     session: Session
@@ -33,10 +34,12 @@ class Prompt:
     answer: asyncio.Future[str]
     flush: Callable[[], None]
     mark: str = ""
+    began_at: int = 0
     is_acknowledged: bool = False
     is_cancelled: bool = False
     is_ended: bool = False
     is_follower: bool = False
+    is_watched: bool = False
     lost_at: float | None = None
     timer: asyncio.TimerHandle | None = field(default=None, repr=False)
     model_stop: str = ""

@@ -138,6 +138,7 @@ class Prompts:
             answer=asyncio.get_running_loop().create_future(),
             flush=lambda: self._updates.record(self._ledger.flush),
             mark=run_id,
+            began_at=now_ms() + self._gateway.ahead_ms,
         )
         prompt.output = self._output_of(prompt)
         self._by_run.setdefault(run_id, []).append(prompt)

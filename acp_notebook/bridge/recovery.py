@@ -8,7 +8,11 @@ While the link is down no prompt settles. At each hello the prompts that wait ar
 | -------------------- | ------------------ | ------------------------------------------- |
 | it has ended         | rest from the transcript, then answered                        ||
 | it runs              | heard again from here on                                       ||
-| nothing known        | waits on           | sent again with the same idempotency key    |
+| nothing known        | see below          | sent again with the same idempotency key    |
+
+A gateway that was restarted knows nothing of its runs, but has what it wrote: a last answer in
+the transcript, or a session row that tells that the session's run is over. Until one of them is
+there the prompt waits; the gateway may take the run up again.
 
 An acknowledged prompt waits `recovery_grace_s` from the moment the link was lost, another
 `unacknowledged_grace_s`; failed reconnects do not start that anew. At its end: one notice in
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from acp_notebook.bridge.options import BridgeOptions
     from acp_notebook.bridge.pending import Prompt
     from acp_notebook.bridge.prompts import Prompts
+    from acp_notebook.bridge.rows import Rows
 
 _log = logging.getLogger(__name__)
 
@@ -44,6 +49,11 @@ UNSENT_NOTICE = (
 )
 
 
+RESTARTED_NOTICE = (
+    "The gateway was restarted while it worked on this prompt and did not take it up again."
+)
+
+
 class Recovery:
     """Looks after the prompts that wait for a lost link."""
 
@@ -53,13 +63,16 @@ class Recovery:
         options: BridgeOptions,
         prompts: Prompts,
         approvals: Approvals,
+        *,
         history: History,
+        rows: Rows,
     ) -> None:
         self._gateway = gateway
         self._options = options
         self._prompts = prompts
         self._approvals = approvals
         self._history = history
+        self._rows = rows
         self._to_abort: list[dict[str, Any]] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -191,24 +204,33 @@ class Recovery:
             await self._not_found(prompt)
 
     async def _not_found(self, prompt: Prompt) -> None:
-        """A gateway that was restarted knows nothing of a run, but has what it wrote."""
         if not prompt.is_acknowledged:
             await self._prompts.send(prompt)
             return
         try:
             found = await self._history.read(prompt.session.key)
-        except GatewayClosed:
-            return
+            row = await self._rows.row(prompt.session.key)
+        except (GatewayError, GatewayClosed, TimeoutError):
+            found, row = [], None
         after = records.find_run(found, prompt.mark, str(prompt.params.get("message") or ""))
-        if after is not None and records.has_ended(after) and not prompt.is_ended:
+        if prompt.is_ended:
+            return
+        if after is not None and records.has_ended(after):
             self._prompts.conclude(prompt, "end_turn")
+        elif row is not None and _is_over(row, prompt.began_at):
+            killed = row.get("status") == "killed"
+            error = "" if killed else RESTARTED_NOTICE
+            self._prompts.conclude(prompt, "cancelled" if killed else "end_turn", error=error)
         else:
             self.lose(prompt)
-            self._spawn(self._look_again(prompt))
+            if not prompt.is_watched:
+                prompt.is_watched = True
+                self._spawn(self._look_again(prompt))
 
     async def _look_again(self, prompt: Prompt) -> None:
         """The gateway writes an aborted run's end a little later, and may begin it anew."""
         await asyncio.sleep(self._options.recheck_s)
+        prompt.is_watched = False
         if prompt.lost_at is not None and not prompt.is_ended and self._gateway.is_connected:
             await self.look_up(prompt)
 
@@ -216,6 +238,17 @@ class Recovery:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _is_over(row: dict[str, Any], began_at: int) -> bool:
+    """Whether a session's row tells that its run has ended since then."""
+    ended_at = row.get("endedAt")
+    return (
+        row.get("hasActiveRun") is False
+        and row.get("status") in {"done", "failed", "killed", "timeout"}
+        and isinstance(ended_at, int | float)
+        and ended_at >= began_at
+    )
 
 
 def run_state(answer: Any) -> str:

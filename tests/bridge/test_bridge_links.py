@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -383,6 +384,26 @@ async def test_a_restarted_gateway_that_finished_is_believed(
     gateway.restore()
     assert await bridge.stop_reason(asked) == "end_turn"
     assert bridge.texts() == "The answer."
+
+
+@pytest.mark.parametrize(("status", "reason"), [("failed", "end_turn"), ("killed", "cancelled")])
+async def test_a_restarted_gateway_that_gave_up_is_believed(
+    gateway: GatewayDouble, bridge: BridgeClient, status: str, reason: str
+) -> None:
+    """Its session row says that the run is over: nobody waits for the end of the grace."""
+    session = await bridge.new_session()
+    asked = bridge.prompt(session)
+    run = await gateway.next_run()
+    await run.say("half")
+    await bridge.until_text("half")
+    await gateway.restart()
+    await gateway.until(lambda: gateway.asked("agent.wait"))
+    await bridge.error_of("no/such", {})
+    assert bridge.response(asked) is None
+    row = {"status": status, "hasActiveRun": False, "endedAt": time.time() * 1000 + 1000}
+    gateway.stored(run.key).fields |= row
+    assert await bridge.stop_reason(asked) == reason
+    assert ("did not take it up again" in bridge.texts()) == (status == "failed")
 
 
 async def test_a_bridge_killed_in_mid_run_is_made_whole(
