@@ -20,6 +20,7 @@ GREETING = """\
 I am the **explorer**, the agent that comes with `acp_notebook`. I am no language model: I work by \
 rules, offline, and need no key. To talk to a real agent, name it: `%acp_chat opencode` or \
 `Chat("opencode")`; `%acp_agents` lists those that are known here and how to get them.
+
 """
 
 NO_MODEL = """\
