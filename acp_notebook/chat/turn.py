@@ -130,6 +130,6 @@ class Turn:
         return f"<Turn {end}: {shown!r}>"
 
     def _repr_markdown_(self) -> str:
-        from acp_notebook.views import turn_markdown
+        from acp_notebook.views.markdown import answer_markdown
 
-        return turn_markdown(self.data)
+        return answer_markdown(self.data)
