@@ -26,9 +26,14 @@ if TYPE_CHECKING:
 
 
 class Draft:
-    """What the drafts of all kinds know. `nameless`: a segment without a messageId."""
+    """
+    What the drafts of all kinds know.
+
+    `nameless`: a segment without a messageId. `answers`: the agent has reacted to the prompt.
+    """
 
     nameless = False
+    answers = True
     __slots__ = ("historical", "id", "item", "position", "stale", "turn")
 
     def __init__(self, id_: str, *, historical: bool) -> None:
@@ -255,6 +260,7 @@ class PlanDraft(Draft):
 class NoticeDraft(Draft):
     """A notice, or a compaction with its growing summary."""
 
+    answers = False
     __slots__ = ("level", "source", "text")
 
     def __init__(self, id_: str, level: str, text: str, source: str, *, historical: bool) -> None:

@@ -219,17 +219,22 @@ class Fold:
         return f"notice:{self.notices}"
 
     def add(self, draft: Draft) -> None:
-        """Put an agent's item at the end of the open or last turn, which has now been answered."""
+        """
+        Put an agent's item at the end of the open or last turn, which has now been answered.
+
+        A notice answers nothing: codex2 sends one before it echoes the prompt.
+        """
         last = self.last
         if last is not None and last.nameless:
             self.close(last)
         turn = self.turns[-1] if self.turns else self.new_turn()
         turn.has_agent_items = True
         self.place(draft, turn)
-        self.echoing = None
-        if self.awaiting_echo:
-            self.confirm(self.awaiting_echo.pop(0))
         self.last = draft
+        if draft.answers:
+            self.echoing = None
+            if self.awaiting_echo:
+                self.confirm(self.awaiting_echo.pop(0))
 
     def add_user(self, segment: SegmentDraft) -> None:
         """Put a user's message at the end; after an agent's item it begins another turn."""

@@ -240,7 +240,7 @@ class _RecordFold:
             self.open(session_id).begin_prompt(
                 blocks if isinstance(blocks, list) else [], at=self.at
             )
-        elif method == "session/cancel" and by in {None, "user"}:
+        elif method == "session/cancel" and (by is None or by == "user"):
             self.open(session_id).cancel_prompt(at=self.at)
         if "id" in message:
             self.asked["client", json.dumps(message["id"])] = message
@@ -290,7 +290,7 @@ class _RecordFold:
         if method == "initialize":
             self.greeting = result
             version = result.get("protocolVersion")
-            self.version = version if version in {1, 2} else 1
+            self.version = version if version in (1, 2) else 1
         elif method == "session/prompt":
             error = message.get("error")
             self.open(session_id).settle_prompt(

@@ -100,7 +100,7 @@ def state_update(fold: Fold, update: dict[str, Any]) -> None:
     if state == "idle":
         reason = text_or_none(update.get("stopReason"))
         prompts.settle(fold, reason, usage=prompts.usage_of(update.get("usage")))
-    elif state in {"running", "requires_action"}:
+    elif state in ("running", "requires_action"):
         if not fold.running:
             prompts.resume(fold)
     else:

@@ -134,8 +134,8 @@ def parts_html(parts: tuple[Part, ...]) -> str:
             pieces.append(prose_html(seen(part.text)))
         elif isinstance(part, Image) and (uri := data_uri(part)) is not None:
             pieces.append(f'<p><img src="{uri}" alt="{escape(seen(part.alt or "image"))}"></p>')
-        elif not isinstance(part, Attachment) and (note := note_of(part)) is not None:
-            pieces.append(f"<p>{escape(seen(note))}</p>")
+        elif not isinstance(part, Attachment):
+            pieces.append(f"<p>{escape(seen(note_of(part)))}</p>")
     return "\n".join(pieces)
 
 

@@ -109,8 +109,8 @@ def parts_markdown(parts: tuple[Part, ...]) -> str:
             pieces.append(f"![{bracketed(part.alt or 'image')}]({uri})")
         elif isinstance(part, Attachment) and web_uri(part.uri) is not None:
             pieces.append(f"[{bracketed(part.name)}](<{web_uri(part.uri)}>)")
-        elif (note := note_of(part)) is not None:
-            pieces.append(bracketed(note))
+        else:
+            pieces.append(bracketed(note_of(part)))
     return "\n\n".join(piece for piece in pieces if piece.strip())
 
 

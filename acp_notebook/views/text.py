@@ -75,8 +75,8 @@ def segment_text(item: MessageSegment | Thought) -> str:
     for part in item.parts:
         if isinstance(part, Markdown):
             pieces.append(seen(part.text))
-        elif (note := note_of(part)) is not None:
-            pieces.append(f"\n{seen(note)}\n")
+        else:
+            pieces.append(f"\n{seen(note_of(part))}\n")
     return "".join(pieces).strip("\n")
 
 

@@ -6,16 +6,21 @@ import json
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Any
 
-from acp_notebook.timeline.items import text_of
-from acp_notebook.timeline.parts import Attachment, Diff, Error, Image, Terminal, Unsupported
+from acp_notebook.timeline.parts import (
+    Attachment,
+    Audio,
+    Diff,
+    Error,
+    Image,
+    Markdown,
+    Terminal,
+    Unsupported,
+)
 from acp_notebook.timeline.prose import blocks_of
 from acp_notebook.views.shown import drawn, seen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from acp_notebook.timeline.items import Permission, Plan, ToolCall
-    from acp_notebook.timeline.parts import Audio, Part
     from acp_notebook.timeline.turns import Turn
 
 STOP_REASONS = {
@@ -64,28 +69,30 @@ def decision_of(permission: Permission) -> str:
     return f"{answer} ({permission.decided_by})" if permission.decided_by else answer
 
 
-def output_of(call: ToolCall) -> Iterator[tuple[str, str]]:
+def output_of(call: ToolCall) -> list[tuple[str, str]]:
     """
-    Yield what a call has put out: pairs of kind (`text`, `terminal`, `diff`, `note`) and text.
+    Return what a call has put out: pairs of kind (`text`, `terminal`, `diff`, `note`) and text.
 
-    Without output parts its raw output stands in.
+    When its parts show nothing, its raw output stands in.
     """
     runs = call.tool_kind == "execute"
+    shown: list[tuple[str, str]] = []
     for part in call.output_parts:
         if isinstance(part, Terminal):
             if part.length:
-                yield "terminal", drawn(part.output)
+                shown.append(("terminal", drawn(part.output)))
         elif isinstance(part, Diff):
-            yield "diff", seen(diff_text(part))
-        elif text := text_of((part,)):
-            text = unfenced(text)
-            yield "text", drawn(text) if runs else seen(text)
-        elif (note := note_of(part)) is not None:
-            yield "note", note
+            shown.append(("diff", seen(diff_text(part))))
+        elif isinstance(part, Markdown):
+            text = unfenced(part.text)
+            shown.append(("text", drawn(text) if runs else seen(text)))
+        else:
+            shown.append(("note", seen(note_of(part))))
     if call.error:
-        yield "note", call.error
-    if not call.output_parts and (raw := raw_text(call.raw_output)):
-        yield "terminal", drawn(raw)
+        shown.append(("note", seen(call.error)))
+    if not shown and (raw := raw_text(call.raw_output)):
+        shown.append(("terminal", drawn(raw)))
+    return shown
 
 
 def unfenced(text: str) -> str:
@@ -123,8 +130,8 @@ def diff_text(diff: Diff) -> str:
     return "\n".join([f"--- {diff.path}" if old else "--- /dev/null", f"+++ {diff.path}", *lines])
 
 
-def note_of(part: Part | Audio) -> str | None:
-    """Return a part that is no text in words, None for text."""
+def note_of(part: Image | Audio | Attachment | Error | Unsupported | Diff | Terminal) -> str:
+    """Return a part that is no text in words."""
     if isinstance(part, Image):
         size = f", {part.blob.size:,} bytes" if part.blob else ""
         name = part.alt or part.source or "image"
@@ -133,6 +140,6 @@ def note_of(part: Part | Audio) -> str | None:
         return f"[{part.name or part.mime_type or 'attachment'}]"
     if isinstance(part, Error):
         return part.message
-    if isinstance(part, Unsupported):
-        return f"[content of type {part.type}]"
-    return f"[{part.mime_type or 'audio'}]" if part.kind == "audio" else None
+    if isinstance(part, Audio):
+        return f"[{part.mime_type or 'audio'}]"
+    return f"[content of type {part.type if isinstance(part, Unsupported) else part.kind}]"

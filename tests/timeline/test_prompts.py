@@ -86,6 +86,15 @@ class TestEcho:
         timeline = folded(update("usage_update", used=1, size=2), prompt="hi")
         assert timeline.snapshot()["user:1"].optimistic
 
+    def test_a_notice_is_no_answer(self):
+        """codex2 sends one before the echo."""
+        timeline = folded(
+            update("notice", title="n"), user("hi", "u1"), message("a", "m"), prompt="hi"
+        )
+        shot = timeline.snapshot()
+        assert ids(shot) == ["user:1", "notice:1", "msg:assistant:m:0"]
+        assert (shot["user:1"].message_id, len(shot.turns)) == ("u1", 1)
+
     def test_two_prompts_at_once_have_an_echo_each(self):
         """Two equal prompts stay two bubbles."""
         timeline = folded(prompt="hi")
