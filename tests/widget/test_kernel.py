@@ -406,3 +406,20 @@ def test_a_closed_widget_displays_its_copy(shown: KernelPage) -> None:
 
     assert {"text/plain": "ACP chat"} == plain["data"]
     assert "hello there" in copy["data"]["text/html"]
+
+
+@pytest.mark.parametrize("phase", ["starting", "idle"])
+def test_a_prompt_sent_while_the_agent_starts_is_answered(shown: KernelPage, phase: str) -> None:
+    """What is sent in any phase of the start goes out once the session is there."""
+    shown.run("display(widget)")
+    until_status(shown, "starting")
+    until_status(shown, phase)
+    send(shown, "hello early")
+    until_settled(shown)
+
+    assert ["hello early"] == [
+        item["parts"][0]["text"]
+        for item in shown.view()["items"]
+        if item["kind"] == "message-segment" and item["role"] == "user"
+    ]
+    assert "" == shown.view()["meta"]["draft"]
