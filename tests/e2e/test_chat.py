@@ -51,7 +51,8 @@ def test_a_message_is_typed_and_answered(open_notebook: OpenNotebook) -> None:
     chat = notebook.widget()
     send(notebook, chat, "add a b c d d x")
     expect(chat.locator("strong", has_text="explorer")).to_be_visible(timeout=STREAM_MS)
-    expect(chat.get_by_text("add a b c d d x", exact=True)).to_be_visible()
+    asked = chat.get_by_role("region", name="You")
+    expect(asked.get_by_text("add a b c d d x", exact=True)).to_be_visible()
     expect(composer(chat)).to_have_value("")
     assert 3 == notebook.page.locator(".jp-Notebook .jp-CodeCell").count()
     assert [] == notebook.page_errors
