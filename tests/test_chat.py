@@ -165,8 +165,14 @@ class TestAwait:
     async def test_a_cancelled_await_stops_the_turn(self, chat: Chat) -> None:
         """Cancelling the task that awaits sends the cancel and waits for the agent's word."""
         task = asyncio.ensure_future(chat.prompt("say a\nwait 30"))
-        while not (chat.turns and chat.turns[-1].text == "a"):
-            await asyncio.sleep(0.01)
+        loop, said = asyncio.get_running_loop(), asyncio.Event()
+
+        def listener(_change: object) -> None:
+            if chat.turns and chat.turns[-1].text == "a":
+                loop.call_soon_threadsafe(said.set)
+
+        host_loop().ask(chat.session.subscribe, listener)
+        await said.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -1,5 +1,5 @@
 """
-A well-behaved agent that does what the prompt says: `say WORDS`, `ask`, `wait`, `exit 3`, …
+A well-behaved agent that does what the prompt says: `say WORDS`, `ask`, `wait`, `exit 3` and so on.
 
 Options make it less well-behaved: `--ignore-eof`, `--ignore-term`, `--grandchild` (a process in the
 group and one that left it), `--no-load`, `--slow-start S`, `--store FILE` (sessions survive it).
@@ -15,9 +15,9 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.dirname(__file__))
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-import wire  # noqa: E402
+import wire
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--ignore-eof", action="store_true")
@@ -50,10 +50,14 @@ if options.pids:
 
 requests = wire.Requests()
 cancelled = {}
-logged_in = not options.want_login
 store = pathlib.Path(options.store) if options.store else None
 history = json.loads(store.read_text()) if store and store.exists() else {}
-numbers = len(history)
+state = {"logged_in": not options.want_login, "numbers": len(history)}
+
+
+def new_id():
+    state["numbers"] += 1
+    return f"s-{state['numbers']}"
 
 
 def remember(session_id, role, value):
@@ -121,7 +125,7 @@ def act(session, word, rest, stop, request):
         time.sleep(float(rest or 60))
     elif word == "flood":
         for n in range(int(rest)):
-            wire.say(session, "x" if n % 10 else "%d " % n)
+            wire.say(session, "x" if n % 10 else f"{n} ")
     elif word == "request":
         method, _, params = rest.partition(" ")
         got = requests.ask(method, {"sessionId": session, **json.loads(params or "{}")})
@@ -158,7 +162,6 @@ def replay(session):
 
 
 def handle(message):
-    global logged_in, numbers
     method = message["method"]
     params = message.get("params") or {}
     if method == "initialize":
@@ -182,14 +185,13 @@ def handle(message):
             },
         )
     elif method == "authenticate":
-        logged_in = True
+        state["logged_in"] = True
         wire.answer(message, {})
     elif method == "session/new":
-        if not logged_in:
+        if not state["logged_in"]:
             wire.fail(message, -32000, "Authentication required")
             return
-        numbers += 1
-        session = "s-%d" % numbers
+        session = new_id()
         history[session] = {"cwd": params["cwd"], "said": []}
         wire.update(
             session,
@@ -218,8 +220,7 @@ def handle(message):
             replay(session)
         wire.answer(message, {})
     elif method == "session/fork":
-        numbers += 1
-        session = "s-%d" % numbers
+        session = new_id()
         history[session] = json.loads(json.dumps(history[params["sessionId"]]))
         replay(session)
         wire.answer(message, {"sessionId": session})

@@ -34,9 +34,7 @@ class Talk:
     """A `ChatSession` whose methods are called on the host thread."""
 
     def __init__(self, spec: AgentSpec, cwd: Path | str, **options: Any) -> None:
-        limits = {
-            k: options.pop(k) for k in list(options) if k in Settings.__dataclass_fields__
-        }
+        limits = {k: options.pop(k) for k in list(options) if k in Settings.__dataclass_fields__}
         settings = Settings(**limits)
         self.session = host_loop().ask(
             ChatSession, spec, cwd=str(cwd), settings=settings, **options
@@ -101,9 +99,7 @@ class Talk:
     @property
     def texts(self) -> list[str]:
         """The texts of all messages, in order."""
-        return [
-            item.text for item in self.session.snapshot.items if item.kind == "message-segment"
-        ]
+        return [item.text for item in self.session.snapshot.items if item.kind == "message-segment"]
 
     def close(self) -> None:
         self.run(self.session.close())

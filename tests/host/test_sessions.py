@@ -328,17 +328,12 @@ class TestQueue:
     def test_prompts_of_a_session_that_fails_to_load_come_back(self, talk: Talk) -> None:
         """What is typed while a session loads is the draft when the load fails."""
         talk.start()
-        loading = talk.session.sessions.load("no-such")
 
-        async def load_and_type() -> None:
-            import asyncio
+        def type_while_loading(_change: object) -> None:
+            if talk.session.life.coming is not None and not talk.session.life.coming.queue:
+                talk.session.enqueue(text("for the other"))
 
-            task = asyncio.ensure_future(loading)
-            while talk.session.life.coming is None:
-                await asyncio.sleep(0)
-            talk.session.enqueue(text("for the other"))
-            with pytest.raises(UnknownSession):
-                await task
-
-        talk.run(load_and_type())
+        talk.call(talk.session.subscribe, type_while_loading)
+        with pytest.raises(UnknownSession):
+            talk.run(talk.session.sessions.load("no-such"))
         assert (talk.state.draft, talk.state.queue) == ("for the other", ())
