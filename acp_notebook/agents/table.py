@@ -42,8 +42,8 @@ class AgentTable(tuple[Row, ...]):
     """
     The agents that have a name here, as rows that display as a table.
 
-    Its text holds neither paths nor versions, so that it compares equal on one machine. The values
-    of an agent's `env` are in none of its forms.
+    What is displayed holds no paths, so that a notebook may be committed with it. The values of an
+    agent's `env` are in none of its forms.
     """
 
     __slots__ = ()
@@ -77,7 +77,7 @@ class AgentTable(tuple[Row, ...]):
     @staticmethod
     def _html_cells(row: Row) -> tuple[str, ...]:
         name = f"<strong>{escape(row.name)}</strong>" if row.is_default else escape(row.name)
-        place = f"<span title='{escape(row.path)}'>yes</span>" if row.path else "no"
+        place = "yes" if row.path else "no"
         step = (
             f"<code>{escape(row.next_step)}</code>" if row.path is None else escape(row.next_step)
         )
