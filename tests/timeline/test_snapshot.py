@@ -267,7 +267,7 @@ class TestFrozen:
             5,
         )
         assert Point(1).z is not Point(1).z
-        with pytest.raises(TypeError, match="Point.__init__"):
+        with pytest.raises(TypeError, match=r"Point\.__init__"):
             Point()
 
 
@@ -483,7 +483,7 @@ class TestJson:
 
     @pytest.mark.parametrize("place", [("items", 0), ("items", 0, "parts", 0)])
     def test_an_unknown_kind_raises(self, place):
-        """This version could not show it."""
+        """It could not be shown."""
         data = json.loads(json.dumps(rich().snapshot().to_dict()))
         found = data
         for key in place:

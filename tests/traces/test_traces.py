@@ -78,8 +78,10 @@ def test_a_record_of_it_gives_the_same_snapshot_and_views(trace, tmp_path):
     """Redacted and with a header, as a chat records: equal but for the times."""
     record = tmp_path / "record.jsonl"
     lines = [header(agent="a", version=None, cwd="/w", started=0.0)]
-    for entry in entries(trace):
-        lines.append({**entry, "msg": redacted(entry["msg"])} if "msg" in entry else entry)
+    lines += [
+        {**entry, "msg": redacted(entry["msg"])} if "msg" in entry else entry
+        for entry in entries(trace)
+    ]
     record.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     for session in fold_record(trace.read_text("utf-8").splitlines()):
         one, two = load_record(trace, session), load_record(record, session)
