@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DEFER_BYTES = 128 * 1024
 HEAD_CHARS = 8 * 1024
-MAX_META_BYTES = 256 * 1024
+MAX_META_BYTES = 128 * 1024
 
 PARTS = {"tool-call": ("output_parts", "outputParts")}
 """Attribute and JSON name of an item's list of parts, where it is not `parts`."""
@@ -187,7 +187,7 @@ def bounded(value: Any, room: int = MAX_META_BYTES) -> Any:
     """Return a value that is no item, in full when it fits, else what can be said of it."""
     form = encode(value)
     if isinstance(form, str):
-        return form if len(form) <= room else form[:HEAD_CHARS]
+        return form if len(form) * 2 <= room else form[:HEAD_CHARS]
     if form is None or isinstance(form, bool | int | float) or size_of(form) <= room:
         return form
     return within(form, room) if isinstance(form, list) else None

@@ -314,3 +314,56 @@ def test_the_newest_items_come_first():
     assert 2999 == pieces[0]["view"]["turns"][-1]["index"]
     assert ["meta" in piece["view"] for piece in pieces] == [True] + [False] * (len(pieces) - 1)
     assert max(form.size_of(piece) for piece in pieces) < packing.MAX_MESSAGE_BYTES
+
+
+def test_a_long_list_is_cut_and_the_whole_is_there_for_who_asks(browser_page):
+    """A plan of thousands of entries travels as its first ones; the whole is a blob."""
+    timeline = Timeline("s")
+    entries = [{"content": "step " * 20, "status": "pending", "priority": "low"}] * 2000
+    timeline.apply({"sessionId": "s", "update": {"sessionUpdate": "plan", "entries": entries}})
+    view = whole(timeline)
+    (plan,) = view.pieces()[0]["view"]["items"]
+    held = view.blob(plan["deferred"]["entries"]["sha256"])
+    assert held
+
+    assert 0 < len(plan["entries"]) < 2000
+    assert entries[0]["content"] == plan["entries"][0]["content"]
+    assert 2000 == len(json.loads(held[0]))
+
+
+@pytest.mark.parametrize(
+    ("large", "expected"),
+    [
+        ("x" * 500_000, "x" * form.HEAD_CHARS),
+        ([1] * 500_000, [1] * form.MAX_META_BYTES),
+        ({"a": "x" * 500_000}, None),
+        ("short", "short"),
+        (None, None),
+        (1.5, 1.5),
+    ],
+    ids=["text", "list", "object", "short", "nothing", "number"],
+)
+def test_what_is_no_item_is_bounded(large, expected):
+    """Metadata and errors above a limit are cut where that has a meaning, and left out else."""
+    found = form.bounded(large)
+
+    assert expected[: len(found)] == found if isinstance(expected, list) else expected == found
+    assert len(str(found)) <= 4 * form.MAX_META_BYTES
+
+
+def test_many_commands_are_cut_in_the_metadata(browser_page):
+    """An agent with far too many commands costs the first ones only, by ops as well as anew."""
+    timeline = Timeline("s")
+    follower = Follower(timeline)
+    commands = [{"name": f"c{n}", "description": "d" * 100} for n in range(5000)]
+    touched = timeline.apply(
+        {
+            "sessionId": "s",
+            "update": {"sessionUpdate": "available_commands_update", "availableCommands": commands},
+        }
+    )
+    follower.follow(touched)
+    shown = follower.shown(browser_page)
+
+    assert 100 < len(shown["meta"]["metadata"]["availableCommands"]) < 5000
+    assert as_new(browser_page, timeline) == shown
