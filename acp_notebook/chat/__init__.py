@@ -285,9 +285,11 @@ class Chat(SessionCalls):
     def widget(self) -> Any:
         """The chat as an ipywidget, made when it is first asked for; it keeps the chat alive."""
         if self._widget is None:
+            from acp_notebook.agents.configuration import configured
             from acp_notebook.widget import ChatWidget
 
-            self._widget = ChatWidget(self._session)
+            saved = configured("save_transcript") is not False
+            self._widget = ChatWidget(self._session, saved=saved)
             self._finalizer.detach()
         return self._widget
 

@@ -423,3 +423,14 @@ def test_a_prompt_sent_while_the_agent_starts_is_answered(shown: KernelPage, pha
         if item["kind"] == "message-segment" and item["role"] == "user"
     ]
     assert "" == shown.view()["meta"]["draft"]
+
+
+def test_a_configuration_can_keep_the_conversation_out_of_the_file(running: Kernel) -> None:
+    """With `save_transcript` off a chat displays one output, and its widget's state holds no copy."""
+    said = running.run(
+        "import os\nos.environ['ACP_NOTEBOOK_SAVE_TRANSCRIPT'] = 'false'\n"
+        "import acp_notebook\nquiet = acp_notebook.Chat('explorer')\n"
+        "turn = quiet.ask('hello')\nprint(repr(quiet.widget.saved), quiet.widget._copies)\n"
+        "quiet.close()\ndel os.environ['ACP_NOTEBOOK_SAVE_TRANSCRIPT']"
+    )
+    assert "'' None" == said.strip()
