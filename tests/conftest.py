@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import Iterator
 
+import psutil
 import pytest
 
 from tests import processes
@@ -31,6 +32,6 @@ def run_mark() -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def _no_process_outlives_its_test(run_mark: str) -> Iterator[None]:
     """Fail a test whose children, or theirs, are alive after it."""
-    before = set(processes.marked(run_mark))
+    before = set(psutil.pids())
     yield
     _fail_if_any_is_left(before, run_mark, "their test")

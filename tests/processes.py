@@ -15,30 +15,28 @@ import psutil
 MARK = "ACP_NOTEBOOK_TEST_RUN"
 
 
-def marked(mark: str) -> dict[int, psutil.Process]:
-    """Living processes, by pid, that inherited the mark."""
-    found = {}
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get(MARK) == mark:
-                found[process.pid] = process
-        except psutil.Error:  # gone meanwhile, a zombie, or another user's
-            continue
-    return found
+def is_marked(process: psutil.Process, mark: str) -> bool:
+    """Whether a living process inherited the mark."""
+    try:
+        return process.environ().get(MARK) == mark
+    except psutil.Error:  # gone meanwhile, a zombie, or another user's
+        return False
 
 
 def started_since(before: Iterable[int], mark: str) -> list[psutil.Process]:
-    """Marked processes that are not in `before` and that nothing in `before` has started."""
+    """Marked processes whose pid is not in `before` and that no marked process in `before` started."""
     old = set(before)
     fresh = []
-    for process in marked(mark).values():
+    for process in psutil.process_iter():
+        if process.pid in old or not is_marked(process, mark):
+            continue
         try:
-            line = {process.pid, *(parent.pid for parent in process.parents())}
+            elders = [parent for parent in process.parents() if parent.pid in old]
             # Python's own, alive as long as the interpreter that first used multiprocessing.
             own = "multiprocessing.resource_tracker" in " ".join(process.cmdline())
         except psutil.Error:
             continue
-        if not line & old and not own:
+        if not own and not any(is_marked(elder, mark) for elder in elders):
             fresh.append(process)
     return fresh
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import psutil
+
 from tests import processes
 
 # Starts a grandchild in a session of its own, prints its pid, and ends.
@@ -17,7 +19,7 @@ print(child.pid)
 
 def test_an_orphan_is_found_and_ended(run_mark: str) -> None:
     """A grandchild that left its session and lost its parent is found by its mark, then ended."""
-    before = set(processes.marked(run_mark))
+    before = set(psutil.pids())
     parent = subprocess.run(
         [sys.executable, "-c", ORPHANING], stdout=subprocess.PIPE, text=True, check=True
     )
@@ -33,7 +35,7 @@ def test_an_orphan_is_found_and_ended(run_mark: str) -> None:
 
 def test_what_an_older_process_started_is_not_its_tests(run_mark: str) -> None:
     """A child of a process that was there before, as a server of the whole run is, is not reported."""
-    before = set(processes.marked(run_mark))
+    before = set(psutil.pids())
     with subprocess.Popen(
         [sys.executable, "-c", "import signal; print(flush=True); signal.pause()"],
         stdout=subprocess.PIPE,
