@@ -10,9 +10,21 @@ from __future__ import annotations
 import types
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NotRequired,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from acp_notebook.widget.messages import FROM_PAGE, FromPageBase, Json
+from acp_notebook.widget.page_messages import FROM_PAGE, FromPageBase
+
+if TYPE_CHECKING:
+    from acp_notebook.widget.messages import Json
 
 
 class BadMessage(ValueError):
