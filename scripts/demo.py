@@ -1,7 +1,7 @@
 """
 The quick start, executed.
 
-    python scripts/demo.py              open a trusted copy in JupyterLab
+    python scripts/demo.py [OPTION …]   open a trusted copy in JupyterLab, with options of its own
     python scripts/demo.py --headless   run it and print the transcript
     python scripts/demo.py --update     run it and keep its outputs in the notebook
 
@@ -38,14 +38,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="The quick start, executed.")
     parser.add_argument("--headless", action="store_true", help="run it, print the transcript")
     parser.add_argument("--update", action="store_true", help="run it, keep its outputs")
-    options = parser.parse_args()
+    options, for_lab = parser.parse_known_args()
+    if for_lab and (options.headless or options.update):
+        parser.error(f"unrecognized arguments: {' '.join(for_lab)}")
     # A source tree is not necessarily installed: the kernel finds the package here too.
     paths = [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     with tempfile.TemporaryDirectory() as home:
         copy = Path(shutil.copy(QUICKSTART, home))
         if not options.headless and not options.update:
-            return open_in_lab(copy)
+            return open_in_lab(copy, for_lab)
         notebook = execute(copy)
     if options.update:
         nbformat.write(kept(notebook), QUICKSTART)
@@ -54,14 +56,15 @@ def main() -> int:
     return 0
 
 
-def open_in_lab(path: Path) -> int:
+def open_in_lab(path: Path, options: list[str]) -> int:
     """Open a notebook in JupyterLab, trusted, so that its outputs are shown; return its exit code."""
     notary = NotebookNotary()
     notary.sign(nbformat.read(path, as_version=4))
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        options = [*options, "--allow-root"]  # in a container; a person's machine has a user
+    command = [sys.executable, "-m", "jupyterlab", str(path), *options]
     try:
-        return subprocess.run(
-            [sys.executable, "-m", "jupyterlab", str(path)], check=False
-        ).returncode
+        return subprocess.run(command, check=False).returncode
     except KeyboardInterrupt:
         return 0
     finally:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pexpect
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.error import UsageError
@@ -231,6 +233,33 @@ class TestCompletion:
             offered = {c.text for c in shell.Completer.completions(line, len(line))}
         assert f"{tmp_path}/folder/" in offered
         assert "explorer" not in offered
+
+
+def test_a_terminal_streams_text_and_asks_there(tmp_path: Path) -> None:
+    """In a terminal IPython the turn is printed as it comes, and a permission is asked by input()."""
+    spawned = pexpect.spawn(
+        sys.executable,
+        ["-m", "IPython", "--simple-prompt", "--no-banner", "--colors=NoColor"],
+        cwd=str(tmp_path),
+        env=os.environ | {"IPYTHONDIR": str(tmp_path / "ipython")},
+        encoding="utf-8",
+        timeout=60,
+    )
+    try:
+        for number, line in enumerate(
+            ["%load_ext acp_notebook", "chat = %acp_chat", "turn = chat.ask('/demo instant')"], 1
+        ):
+            spawned.expect(rf"In \[{number}\]: ")
+            spawned.sendline(line)
+        spawned.expect("What an answer can hold")
+        spawned.expect(r"The agent asks: Write explorer-scratch\.md.*1\) Write it.*: ")
+        spawned.sendline("1")
+        spawned.expect(r"\[Change a line of explorer-scratch\.md: completed\]")
+        spawned.expect(r"In \[4\]: ")
+        spawned.sendline("exit()")
+        spawned.expect(pexpect.EOF)
+    finally:
+        spawned.close(force=True)
 
 
 @dataclass
