@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from acp_notebook.bridge.ledger_ops import Op
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 _RETRY_S = 0.05
 _RETRY_MAX_S = 1.0
@@ -64,6 +65,8 @@ class WriteQueue:
     def add(self, session_id: str, op: Op, size: int = 0) -> None:
         """Have an operation written at once."""
         with self.lock:
+            if self._closed:
+                return
             waiting = self._waiting(session_id)
             waiting.ops.append(op)
             waiting.size += size
@@ -72,6 +75,8 @@ class WriteQueue:
     def append(self, session_id: str, update: dict[str, Any], run_id: str | None, at: int) -> None:
         """Have an update written with others, soon."""
         with self.lock:
+            if self._closed:
+                return
             waiting = self._waiting(session_id)
             before = waiting.size
             try:
@@ -93,6 +98,8 @@ class WriteQueue:
     def lose(self, session_id: str) -> None:
         """Drop what waits of a session and mark it incomplete."""
         with self.lock:
+            if self._closed:
+                return
             self._waiting(session_id).lose()
             self.boundary()
 
@@ -125,34 +132,38 @@ class WriteQueue:
         self.boundary()
 
     def look(self, work: Callable[[sqlite3.Connection], T], default: T) -> T:
-        """Read, after what waits was written."""
-        with self.lock:
-            self.boundary()
-            try:
-                return self._store.read(work, self._limits.busy_wait_s)
-            except Locked:
-                return default
-            except Unwritable as error:
-                self._say(str(error))
-                return default
+        """Read, after what waits was written; `default` when it cannot be read now."""
+        return self._now(self._store.read, work, default)
 
     def write_now(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
         """Do other writing work, after what waits; None when it cannot be done now."""
+        return self._now(self._store.write, work, None)
+
+    def _now(
+        self,
+        do: Callable[[Callable[[sqlite3.Connection], T], float], T],
+        work: Callable[[sqlite3.Connection], T],
+        default: D,
+    ) -> T | D:
         with self.lock:
+            if self._closed:
+                return default
             self.boundary()
             try:
-                return self._store.write(work, self._limits.busy_wait_s)
+                return do(work, self._limits.busy_wait_s)
             except Locked:
-                return None
+                return default
             except Unwritable as error:
                 self._say(str(error))
-                return None
+                return default
 
     def close(self) -> None:
         """Write what waits, with a little more patience for a lock, and end."""
         with self.lock:
             if not self._closed:
                 self._write(self._limits.close_wait_s)
+                if self._pending and not self._said:
+                    self._say("the ledger stayed locked; what was not written will not be replayed")
                 self._closed = True
                 self._store.close()
                 self.owner.release()

@@ -313,7 +313,13 @@ class TestFlush:
         ledger.close()
         ledger.close()
         ledger.append("s", text("b"), run_id="r", at=3)
+        ledger.begin_session("t", "k", "/w", 3)
+        ledger.accept_prompt("s", "r", [{"a": object()}], 3)
+        assert ([], None, True) == (ledger.sessions(), ledger.replay("s"), ledger.flush())
         assert [(1,)] == rows(path, "SELECT count(*) FROM events")
+        assert {"ledger.sqlite", "ledger.sqlite-lock", "ledger.sqlite-owners"} == {
+            file.name for file in path.parent.iterdir()
+        }
 
 
 class TestLookups:
@@ -378,6 +384,17 @@ class TestRecovery:
             text("half and the rest"),
         ] == ledger.replay("s")
         dead._queue._store.close()
+
+    def test_an_owner_that_cannot_be(self, ledger: Ledger, path: Path) -> None:
+        """A mark whose owner is no process's token is a dead one's, and no file is looked at for it."""
+        ledger.begin_session("s", "k", "/w", 1)
+        ledger.accept_prompt("s", "r", [PROMPT], 2)
+        with closing(sqlite3.connect(path, isolation_level=None)) as db:
+            db.execute(
+                "UPDATE sessions SET open_marks = replace(open_marks, ?, ?)",
+                (ledger._queue.owner.token, "../ledger.sqlite"),
+            )
+        assert [OpenMark("r", 2, alive=False, own=False)] == ledger.open_marks("s")
 
     def test_without_a_transcript_the_session_is_incomplete(self, ledger: Ledger) -> None:
         """When nobody knows what followed the prompt, the mark goes and so does the replay."""

@@ -134,6 +134,7 @@ class Player:
 
     async def load(self) -> None:
         await self.bridge.stop()
+        self.told = self.bridge.stderr
         self.bridge = BridgeClient(self.gateway.url, self.state_dir)
         await self.bridge.start()
         self.loaded = await self.bridge.load(self.session)
@@ -200,7 +201,9 @@ class Player:
         ]
 
     def kept(self) -> list[bytes]:
-        return [file.read_bytes() for file in self.path.parent.glob("ledger.sqlite.corrupt-*")]
+        files = list(self.path.parent.glob("ledger.sqlite.corrupt-*"))
+        assert all(str(file) in self.told for file in files)
+        return [file.read_bytes() for file in files]
 
     def all_20_stored(self) -> bool:
         tools = [update for update in self.recorded() if "toolCallId" in update]

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from acp_notebook.bridge.ledger import Ledger
+from acp_notebook.bridge.ledger_file import file_lock
 from acp_notebook.bridge.ledger_limits import LedgerLimits
 
 QUICK = LedgerLimits(busy_wait_s=0.02, close_wait_s=0.05)
@@ -145,6 +146,18 @@ class TestLock:
         assert [text("a")] == ledger.replay("s")
         ledger.close()
 
+    def test_while_another_opens_it(self, path: Path) -> None:
+        """A process that is just opening the file, or setting it aside, is waited for likewise."""
+        said: list[str] = []
+        with file_lock(path.with_name("ledger.sqlite-lock"), 1):
+            ledger = Ledger.open(path, QUICK, warn=said.append)
+            ledger.begin_session("s", "k", "/w", 1)
+            assert not ledger.flush()
+        assert written(ledger)
+        assert [] == ledger.replay("s")
+        ledger.close()
+        assert [] == said
+
     def test_killed_while_locked(self, path: Path) -> None:
         """What a killed process could not write costs its session the replay: it is never short."""
         ledger = Ledger.open(path, QUICK)
@@ -173,11 +186,14 @@ class TestLock:
         assert None is other.replay("s")
         other.close()
 
-    def test_closed_while_locked(self, path: Path) -> None:
+    def test_closed_while_locked(self, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """Closing waits a moment for the lock, not for ever, and the session does not replay."""
-        with held_after_open(path) as ledger:
-            ledger.begin_session("s", "k", "/w", 1)
+        ledger = Ledger.open(path, QUICK)
+        ledger.begin_session("s", "k", "/w", 1)
+        with held(path):
+            ledger.append("s", text("a"), run_id=None, at=2)
             ledger.close()
+        assert "will not be replayed" in capsys.readouterr().err
         with Ledger.open(path) as later:
             assert None is later.replay("s")
 
@@ -196,14 +212,6 @@ class TestLock:
             assert written(ledger)
             assert (None, []) == (ledger.replay("s"), ledger.replay("untouched"))
             assert [] == ledger.verify()
-
-
-@contextmanager
-def held_after_open(path: Path) -> Iterator[Ledger]:
-    ledger = Ledger.open(path, QUICK)
-    ledger.begin_session("s", "k", "/w", 0)
-    with held(path):
-        yield ledger
 
 
 class TestFullDisk:
