@@ -7,9 +7,11 @@ import importlib.util
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
+from acp_notebook.agents import openclaw
 from acp_notebook.agents.catalog import CATALOG, explorer
 from acp_notebook.agents.configuration import configured
 from acp_notebook.errors import AgentNotFound
@@ -74,22 +76,34 @@ def default() -> str:
     return configured("default_agent") or DEFAULT
 
 
-def resolve(agent: AgentSpec | str | Sequence[str] | None = None, *, cwd: str = ".") -> AgentSpec:
+def resolve(
+    agent: AgentSpec | str | Sequence[str] | None = None,
+    *,
+    cwd: str = ".",
+    secrets: Mapping[str, str] = MappingProxyType({}),
+) -> AgentSpec:
     """
     Return the spec of whatever names an agent.
 
     A name, `None` for the default agent, a command (a list, or text with blanks or slashes), the
-    `ws://`, `wss://`, `http://` or `https://` address of one that runs elsewhere, or a spec.
+    `ws://`, `wss://`, `http://` or `https://` address of one that runs elsewhere, the
+    `openclaw+ws://` or `openclaw+wss://` address of an OpenClaw gateway, or a spec. `secrets`,
+    `token` and `password`, are for such a gateway.
 
     Raises:
         AgentNotFound: there is no agent of that name, or it is not installed.
-        ValueError: the command is empty, or an agent is configured wrongly.
+        ValueError: the command is empty, secrets are given to another agent, or an agent is
+            configured wrongly.
     """
+    if secrets and not (isinstance(agent, str) and openclaw.ADDRESS.fullmatch(agent)):
+        raise ValueError(f"{' and '.join(sorted(secrets))}: only for an openclaw+ws:// address.")
     if isinstance(agent, AgentSpec):
         return agent
     if agent is None:
         return find(default(), cwd=cwd)
     if isinstance(agent, str):
+        if openclaw.ADDRESS.fullmatch(agent):
+            return openclaw.through_bridge(agent, **secrets)
         if _REMOTE.fullmatch(agent):
             return AgentSpec(name=urlsplit(agent).hostname or "remote", remote_url=agent)
         if not re.search(r"[\s/\\]", agent):

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+# For the gateway behind an address; they go to its bridge's environment and nowhere else.
+_SECRETS = frozenset({"token", "password"})
+
+
 def new_session(
     agent: Any,
     *,
@@ -32,9 +36,11 @@ def new_session(
     Raises:
         AgentNotFound, ValueError: see `Chat`.
     """
+    secrets = {key: limits[key] for key in _SECRETS & limits.keys()}
+    limits = {key: value for key, value in limits.items() if key not in secrets}
     return host_loop().ask(
         ChatSession,
-        agents.resolve(agent, cwd=cwd),
+        agents.resolve(agent, cwd=cwd, secrets=secrets),
         cwd=cwd,
         policy=Policy.of(policy if policy is not None else configured("policy") or "ask"),
         settings=_settings(settings, limits),
