@@ -5,6 +5,7 @@ import { setLanguage } from "../src/strings";
 import { Wire } from "../src/wire";
 import * as languages from "../src/markdown/lazy/languages";
 import * as maths from "../src/markdown/lazy/maths";
+import { bench } from "./bench";
 import { SceneModel } from "./model";
 import { scene, SESSIONS, TRACE } from "./scenes";
 
@@ -35,4 +36,4 @@ const wire = new Wire(model);
 const { store } = wire.openView();
 mount(host, store);
 setLoader(async (name) => (name === "maths" ? maths : languages)); // there is no kernel to ask
-Object.assign(window, { model, store });
+Object.assign(window, { model, store, bench });

@@ -209,6 +209,17 @@ const SCENES: Record<string, () => Scene> = {
   rtl: () => new Scene().ask("مرحبا").say("שלום, זה הקוד: `./run.sh -v`\n\nالناتج (٣):\n\n```py\nprint(1)\n```\n\nEnglish line."),
   lines: () =>
     new Scene().ask("hello").tool("Run step", "execute", { status: "in_progress", endedAt: null, outputParts: [text(Array.from({ length: 30_000 }, (_, line) => `${line} `.padEnd(119, "x")).join("\n"))] }).running(),
+  thousands: () => {
+    // 2,000 items as a long session has them: questions, prose with code, and folded tool calls.
+    const body = "Lorem ipsum dolor sit amet, `code` and **bold**, consectetur adipiscing.\n\n- one\n- two\n\n```\nx = 1\n```\n";
+    const scene = new Scene();
+    for (let n = 0; n < 250; n += 1) {
+      scene.ask(`Question ${n}`);
+      for (let m = 0; m < 5; m += 1) scene.say(body);
+      for (let m = 0; m < 2; m += 1) scene.tool(`Read file ${n}-${m}`, "read", { historical: true, outputParts: [text("output line\n".repeat(6))] });
+    }
+    return scene;
+  },
   many: () => {
     const scene = new Scene();
     for (let n = 0; n < 200; n += 1) scene.ask(`Question ${n}`).say(`Answer ${n} with **bold** text.`).tool(`Read file-${n}.py`, "read", { outputParts: [text("one\ntwo")], historical: true }).tool(`Read other-${n}.py`, "read", { outputParts: [text("x")], historical: true }).say(PROSE.slice(0, 300));

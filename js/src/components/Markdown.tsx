@@ -6,7 +6,7 @@ import { useSignalEffect } from "@preact/signals";
 import { MarkdownDocument, type Block } from "../markdown/document";
 import { extras, wantExtras } from "../markdown/extras";
 import { patchChildren } from "../markdown/patch";
-import { toFragment } from "../markdown/sanitise";
+import { toElements } from "../markdown/sanitise";
 import { usePanel } from "./context";
 import { nextFrame } from "./frames";
 
@@ -36,11 +36,15 @@ class LiveMarkdown {
     const { scope } = this.source;
     scope.typeset = extras.typeset.peek();
     const next = this.source.update(text, streaming);
-    next.forEach((block, index) => {
+    const changed: number[] = [];
+    for (let index = Math.min(this.source.settled, this.blocks.length); index < next.length; index += 1) {
+      if (index >= this.root.childElementCount || this.blocks[index] !== next[index]) changed.push(index);
+    }
+    const fresh = toElements(changed.map((index) => (next[index] as Block).html));
+    changed.forEach((index, at) => {
       const shown = this.root.children[index];
-      if (shown && this.blocks[index] === block) return;
-      const element = shown ?? this.root.appendChild(Object.assign(document.createElement("div"), { className: "acp-block" }));
-      patchChildren(element, toFragment(block.html));
+      if (shown) patchChildren(shown, fresh[at] as Element);
+      else this.root.append(fresh[at] as Element);
     });
     while (this.root.children.length > next.length) this.root.lastElementChild?.remove();
     this.blocks = next;

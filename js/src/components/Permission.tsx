@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Permission, PermissionOption } from "../messages";
 import { t } from "../strings";
 import { agentName, useLocal, usePanel, useStore } from "./context";
+import { relativePath } from "./format";
 import { Icon } from "./icons";
 import { OutputParts } from "./Parts";
 import { commandOf, Input, Locations } from "./ToolCard";
@@ -25,6 +26,7 @@ function Asking({ item }: { item: Permission }): JSX.Element {
   const agent = agentName(store);
   const live = store.connection.value === "live";
   const command = commandOf(item.rawInput);
+  const shownPaths = new Set(item.parts.map((part) => (part.kind === "diff" ? part.path : null)));
   const hasInput = typeof item.rawInput === "object" && item.rawInput !== null && Object.keys(item.rawInput).length > 0;
   const answer = (optionId: string | null): void => {
     if (answered.peek() || !live) return;
@@ -59,8 +61,8 @@ function Asking({ item }: { item: Permission }): JSX.Element {
         <Icon name="shield" />
         <span>{t("permission.asks", { agent })}</span>
       </header>
-      <div class="acp-permission-title" dir="auto">{item.title}</div>
-      <Locations locations={item.locations} />
+      <div class="acp-permission-title" dir="auto">{relativePath(item.title, store.meta.cwd.value)}</div>
+      <Locations locations={item.locations.filter(({ path }) => !shownPaths.has(path))} />
       {command !== null && <pre class="acp-command" dir="ltr" tabIndex={0}><span class="acp-muted">$ </span>{command}</pre>}
       {item.parts.length > 0 && <OutputParts id={item.id} parts={item.parts} toolKind="read" />}
       {(hasInput || item.deferred?.["rawInput"]) && command === null && item.parts.length === 0 && <Input id={item.id} value={item.rawInput} deferred={item.deferred} />}
@@ -97,7 +99,7 @@ function Answered({ item }: { item: Permission }): JSX.Element {
   return (
     <div class={`acp-line acp-answered ${refused ? "acp-refused" : ""}`} data-item={item.id} data-permission={item.status}>
       <Icon name="shield" />
-      <span class="acp-answered-title" dir="auto">{item.title}</span>
+      <span class="acp-answered-title" dir="auto">{relativePath(item.title, useStore().meta.cwd.value)}</span>
       <span class="acp-answered-decision" dir="auto">{decision}</span>
       {who && item.status === "selected" && <span class="acp-muted acp-nowrap">{t("permission.by", { who })}</span>}
     </div>

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../strings";
-import { usePanel, useStore } from "./context";
+import { useLocal, usePanel, useStore } from "./context";
 import { Icon } from "./icons";
 import { Popover } from "./Popover";
 
@@ -22,6 +22,7 @@ function QuestionList({ close }: { close: () => void }): JSX.Element {
   const { store, root, follow } = usePanel();
   const { entries, hiddenCount } = store.meta.questions.value;
   const list = useRef<HTMLDivElement>(null);
+  const all = useLocal("all-groups", false);
   // The question whose answer is in view: the last one above the middle of the conversation.
   const scroller = root().querySelector(".acp-scroller");
   const middle = scroller ? scroller.getBoundingClientRect().top + scroller.clientHeight / 2 : 0;
@@ -42,9 +43,12 @@ function QuestionList({ close }: { close: () => void }): JSX.Element {
           <button
             key={itemId} type="button" class="acp-menu-item" aria-current={itemId === current}
             onClick={() => {
-              const anchor = anchorOf(root(), itemId);
               close();
-              if (anchor) follow.reveal(anchor);
+              all.value = true; // an old question may not be drawn yet
+              requestAnimationFrame(() => {
+                const anchor = anchorOf(root(), itemId);
+                if (anchor) follow.reveal(anchor);
+              });
             }}
           >
             <span class="acp-question-number">{number}</span>

@@ -45,6 +45,7 @@ export function SearchBar(): JSX.Element | null {
 function OpenSearch({ close }: { close: () => void }): JSX.Element {
   const { store, root, follow, focusComposer } = usePanel();
   const query = useSignal("");
+  const all = useLocal("all-groups", false);
   const index = useSignal(0);
   const field = useRef<HTMLInputElement>(null);
   const groups = store.groups.value;
@@ -53,6 +54,7 @@ function OpenSearch({ close }: { close: () => void }): JSX.Element {
   const ranges = wanted && area ? findRanges(area, wanted) : [];
   const at = ranges.length > 0 ? ((index.value % ranges.length) + ranges.length) % ranges.length : 0;
   useEffect(() => {
+    all.value = true;
     field.current?.focus({ preventScroll: true });
     return () => paint([], undefined);
   }, []);

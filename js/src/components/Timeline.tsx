@@ -1,10 +1,10 @@
 // The conversation: its groups, the working line, and the button that leads back to its end.
 import type { JSX } from "preact";
-import { useComputed } from "@preact/signals";
+import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../strings";
 import { useNow } from "./clock";
-import { agentName, usePanel, useStore } from "./context";
+import { agentName, useLocal, usePanel, useStore } from "./context";
 import { duration } from "./format";
 import { Elicitations } from "./Elicitation";
 import { Icon } from "./icons";
@@ -30,6 +30,37 @@ export function Timeline(): JSX.Element {
   );
 }
 
+/** Groups that are drawn at once, from the end; older ones come while the browser has nothing to do. */
+const FIRST_GROUPS = 24;
+const MORE_GROUPS = 30;
+
+const whenIdle: (work: () => void) => () => void =
+  typeof requestIdleCallback === "function"
+    ? (work) => { const id = requestIdleCallback(work, { timeout: 500 }); return () => cancelIdleCallback(id); }
+    : (work) => { const id = setTimeout(work, 30); return () => clearTimeout(id); };
+
+/** How many of the oldest groups are not drawn yet. */
+function useHidden(ids: readonly string[]): number {
+  const all = useLocal("all-groups", false);
+  const state = useRef({ first: "", hidden: 0 });
+  const drawn = useSignal(0);
+  const { current } = state;
+  const before = current.first === "" ? -1 : ids.indexOf(current.first);
+  if (before < 0) current.hidden = Math.max(0, ids.length - FIRST_GROUPS);
+  else current.hidden += before; // an older piece of the snapshot came
+  current.first = ids[0] ?? "";
+  if (all.value) current.hidden = 0;
+  void drawn.value;
+  useEffect(() => {
+    if (current.hidden === 0) return undefined;
+    return whenIdle(() => {
+      current.hidden = Math.max(0, current.hidden - MORE_GROUPS);
+      drawn.value += 1;
+    });
+  });
+  return current.hidden;
+}
+
 interface GroupRow { id: string; user: boolean; alone: boolean }
 
 function Groups(): JSX.Element {
@@ -39,7 +70,8 @@ function Groups(): JSX.Element {
     const answered = new Set(groups.filter((group) => group.kind === "assistant-turn").map((group) => group.turnIndex));
     return JSON.stringify(groups.map((group): GroupRow => ({ id: group.id, user: group.kind === "user", alone: !answered.has(group.turnIndex) })));
   });
-  const shown = JSON.parse(rows.value) as GroupRow[];
+  const whole = JSON.parse(rows.value) as GroupRow[];
+  const shown = whole.slice(useHidden(whole.map(({ id }) => id)));
   if (shown.length === 0 && !store.loading.value) return <Empty />;
   return <>{shown.map(({ id, user, alone }) => (user ? <UserGroup key={id} id={id} alone={alone} /> : <AssistantGroup key={id} id={id} />))}</>;
 }

@@ -84,7 +84,7 @@ export function ToolCard({ id, asking }: { id: string; asking: Permission | null
 }
 
 function Card({ call, asking }: { call: ToolCall; asking: Permission | null }): JSX.Element {
-  const { follow } = usePanel();
+  const { follow, store } = usePanel();
   const fold = useFold(call, asking !== null);
   const tab = useLocal<"output" | "input" | "raw">(`tab:${call.id}`, "output");
   const command = commandOf(call.rawInput);
@@ -97,7 +97,8 @@ function Card({ call, asking }: { call: ToolCall; asking: Permission | null }): 
   const shown = tabs.includes(tab.value) ? tab.value : tabs[0];
   const running = call.status === "pending" || call.status === "in_progress";
   const icon = isIcon(call.toolKind) ? call.toolKind : "other";
-  const title = call.title || call.name || call.toolCallId;
+  // Some agents name an edit by the whole path.
+  const title = relativePath(call.title, store.meta.cwd.value) || call.name || call.toolCallId;
   const head = (
     <>
       <span class="acp-tool-icon" title={call.name ?? call.toolKind}><Icon name={icon} /></span>

@@ -14,13 +14,21 @@ export function between(start: number | null | undefined, end: number | null | u
   return typeof start === "number" && typeof end === "number" && end >= start ? end - start : null;
 }
 
-/** 950 -> "950", 12300 -> "12.3K". */
-export function count(value: number): string {
-  return new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 }).format(value);
+const formats = new Map<string, Intl.NumberFormat>();
+
+/** Formats are dear to make, and few. */
+function format(value: number, options: Intl.NumberFormatOptions): string {
+  const key = `${language} ${JSON.stringify(options)}`;
+  let own = formats.get(key);
+  if (!own) formats.set(key, (own = new Intl.NumberFormat(language, options)));
+  return own.format(value);
 }
 
+/** 950 -> "950", 12300 -> "12.3K". */
+export const count = (value: number): string => format(value, { notation: "compact", maximumFractionDigits: 1 });
+
 export function bytes(size: number): string {
-  const round = (value: number): string => new Intl.NumberFormat(language, { maximumFractionDigits: value < 10 ? 1 : 0 }).format(value);
+  const round = (value: number): string => format(value, { maximumFractionDigits: value < 10 ? 1 : 0 });
   if (size < 1000) return t("size.bytes", { count: size });
   if (size < 1_000_000) return t("size.kb", { count: round(size / 1000) });
   return t("size.mb", { count: round(size / 1_000_000) });
@@ -34,7 +42,7 @@ export function money(cost: unknown): string | null {
   const code = typeof currency === "string" && /^[A-Z]{3}$/.test(currency) ? currency : null;
   const digits = amount !== 0 && Math.abs(amount) < 0.1 ? 4 : 2;
   const style = code ? ({ style: "currency", currency: code } as const) : {};
-  return new Intl.NumberFormat(language, { ...style, minimumFractionDigits: 2, maximumFractionDigits: digits }).format(amount);
+  return format(amount, { ...style, minimumFractionDigits: 2, maximumFractionDigits: digits });
 }
 
 /** How long ago, never in the future. */

@@ -6,7 +6,7 @@
 // footnote definition that comes later takes the cut back to the start if a finished block mentions it.
 // A block whose HTML did not change is the same object.
 import type { Token } from "marked";
-import { definitions, emptyScope, lex, NO_DEFINITIONS, render, type Definitions, type RenderScope } from "./grammar";
+import { definitions, emptyScope, lex, lexBlocks, NO_DEFINITIONS, render, type Definitions, type Lexed, type RenderScope } from "./grammar";
 import { repair } from "./repair";
 
 export interface Block {
@@ -28,10 +28,14 @@ export class MarkdownDocument {
   private text = "";
   private base = 0;
   private finished: Rendered[] = [];
+  private open: readonly Rendered[] = [];
   private finishedNotes = new Map<string, number>();
   private finishedDefinitions = NO_DEFINITIONS;
   private known = NO_DEFINITIONS;
+  private finishedBlocks: Block[] = [];
   private blocks: readonly Block[] = [];
+  /** How many blocks at the head of the last answer were finished before it: they have not changed. */
+  settled = 0;
   readonly scope: RenderScope = emptyScope();
 
   /** The blocks of `text`. While `streaming`, half-typed constructs at its end are shown as what they will be. */
@@ -41,19 +45,26 @@ export class MarkdownDocument {
     this.text = clean;
     const tail = clean.slice(this.base);
     const shown = streaming ? repair(tail) : tail;
-    const tokens = lex(shown, streaming, this.finishedDefinitions);
+    const lexed = lexBlocks(shown, streaming, this.finishedDefinitions);
     const before = this.known;
-    this.known = definitions(tokens);
-    if (this.base > 0 && changedLabels(before, this.known).some((label) => this.isMentioned(label))) {
+    this.known = definitions(lexed.tokens);
+    const changed = changedLabels(before, this.known);
+    if (this.base > 0 && changed.some((label) => this.isMentioned(label))) {
       this.forget();
       return this.update(text, streaming);
     }
-    const open = this.renderOpen(tokens);
-    const next = [...this.finished, ...open].flatMap(({ block }) => (block ? [block] : []));
+    if (changed.length > 0) this.open = [];
+    const open = this.renderOpen(lexed);
+    const tailBlocks = open.flatMap(({ block }) => (block ? [block] : []));
     const notes = this.renderFootnotes();
-    if (notes) next.push({ html: notes });
+    if (notes) tailBlocks.push({ html: notes });
     const shownBefore = this.blocks;
-    this.blocks = next.map((block, index) => (shownBefore[index]?.html === block.html ? shownBefore[index] : block));
+    const done = this.finishedBlocks;
+    this.blocks = done.concat(tailBlocks.map((block, index) => {
+      const old = shownBefore[done.length + index];
+      return old?.html === block.html ? old : block;
+    }));
+    this.settled = done.length;
     this.finish(open, shown, tail);
     return this.blocks;
   }
@@ -62,12 +73,13 @@ export class MarkdownDocument {
   forget(): void {
     this.base = 0;
     this.finished = [];
+    this.finishedBlocks = [];
     this.finishedNotes = new Map();
     this.finishedDefinitions = NO_DEFINITIONS;
+    this.open = [];
   }
 
-  private renderOpen(tokens: readonly Token[]): Rendered[] {
-    this.scope.footnoteNumbers = new Map(this.finishedNotes);
+  private renderOpen({ tokens, lexInline }: Lexed): Rendered[] {
     const grouped: Token[][] = [];
     for (const token of tokens) {
       const last = grouped.at(-1);
@@ -75,12 +87,19 @@ export class MarkdownDocument {
       if (token.type === "text" && last?.[0]?.type === "text") last.push(token);
       else grouped.push([token]);
     }
-    return grouped.map((group) => {
+    const raws = grouped.map((group) => group.map((token) => token.raw).join(""));
+    // Blocks before the last that say what they said are kept; the last one may have been shown as growing.
+    let same = 0;
+    while (same < Math.min(this.open.length, raws.length) - 1 && this.open[same]?.raw === raws[same] && this.open[same]?.type === grouped[same]?.[0]?.type) same += 1;
+    const kept = this.open.slice(0, same);
+    this.scope.footnoteNumbers = same > 0 ? firstOf(this.scope.footnoteNumbers, (kept.at(-1) as Rendered).notes) : new Map(this.finishedNotes);
+    const fresh = grouped.slice(same).map((group, index) => {
       const type = group[0]?.type ?? "";
+      group.forEach(lexInline);
       const html = type === "space" ? "" : render(group, this.scope);
-      const raw = group.map((token) => token.raw).join("");
-      return { type, raw, block: html ? { html } : null, notes: this.scope.footnoteNumbers.size };
+      return { type, raw: raws[same + index] as string, block: html ? { html } : null, notes: this.scope.footnoteNumbers.size };
     });
+    return [...kept, ...fresh];
   }
 
   private renderFootnotes(): string {
@@ -99,6 +118,7 @@ export class MarkdownDocument {
   }
 
   private finish(open: readonly Rendered[], shown: string, tail: string): void {
+    this.open = open;
     const lengthOf = (blocks: readonly Rendered[]): number => blocks.reduce((sum, { raw }) => sum + raw.length, 0);
     if (lengthOf(open) !== shown.length) return; // the lexer dropped or added something: all stays open
     let last = open.length;
@@ -110,11 +130,15 @@ export class MarkdownDocument {
     if (!shown.startsWith(head)) return;
     if (head.includes("]:")) this.finishedDefinitions = definitions(lex(head, false, this.finishedDefinitions));
     const notes = (done.at(-1) as Rendered).notes;
-    this.finishedNotes = new Map([...this.scope.footnoteNumbers].slice(0, notes));
+    this.finishedNotes = firstOf(this.scope.footnoteNumbers, notes);
     this.finished.push(...done);
+    this.finishedBlocks = this.blocks.slice(0, this.settled + done.filter(({ block }) => block).length);
+    this.open = open.slice(last);
     this.base += head.length;
   }
 }
+
+const firstOf = (numbers: ReadonlyMap<string, number>, count: number): Map<string, number> => new Map([...numbers].slice(0, count));
 
 /** Whether nothing appended can join that block. */
 function isFinal({ type, raw }: Rendered): boolean {

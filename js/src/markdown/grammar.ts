@@ -220,14 +220,48 @@ export interface Definitions {
 export const NO_DEFINITIONS: Definitions = { links: {}, footnotes: new Map() };
 export const definitions = (tokens: OurTokens): Definitions => ({ links: tokens.links, footnotes: tokens.footnotes });
 
-/** Lexes `source` into top-level tokens; what was defined before it is known in it. */
-export function lex(source: string, growing: boolean, before: Definitions = NO_DEFINITIONS): OurTokens {
-  scope = { ...emptyScope(), growing };
+/** Block tokens of a text, and the inline lexing of one of them, which is most of the cost. */
+export interface Lexed {
+  tokens: OurTokens;
+  lexInline(token: Token): void;
+}
+
+export function lexBlocks(source: string, growing: boolean, before: Definitions = NO_DEFINITIONS): Lexed {
+  const own = { ...emptyScope(), growing };
+  scope = own;
   const lexer = new Lexer(markdown.defaults);
   const tokens = Object.assign(lexer.tokens, { footnotes: new Map(before.footnotes) });
   Object.assign(tokens.links, before.links);
   lexer.blockTokens(source, tokens);
-  for (const { src, tokens: into } of lexer.inlineQueue) lexer.inlineTokens(src, into);
+  const waiting = new Map(lexer.inlineQueue.map(({ src, tokens: into }) => [into, src]));
+  const lexInline = (token: Token): void => {
+    scope = own;
+    forEachList(token, (into) => {
+      const src = waiting.get(into);
+      if (src === undefined) return;
+      waiting.delete(into);
+      lexer.inlineTokens(src, into);
+    });
+  };
+  return { tokens, lexInline };
+}
+
+/** The token lists below a block token: its own, those of list items and of table cells. */
+function forEachList(token: object, visit: (list: Token[]) => void): void {
+  const { tokens, items, header, rows } = token as Record<string, unknown>;
+  if (Array.isArray(tokens)) {
+    for (const child of tokens) forEachList(child as object, visit);
+    visit(tokens as Token[]);
+  }
+  for (const nested of [items, header, rows]) {
+    if (Array.isArray(nested)) for (const one of nested.flat()) forEachList(one as object, visit);
+  }
+}
+
+/** Lexes `source` into top-level tokens; what was defined before it is known in it. */
+export function lex(source: string, growing: boolean, before: Definitions = NO_DEFINITIONS): OurTokens {
+  const { tokens, lexInline } = lexBlocks(source, growing, before);
+  tokens.forEach(lexInline);
   return tokens;
 }
 

@@ -15,15 +15,27 @@ const ATTRIBUTES = [
   "rspace", "scriptlevel", "separator", "stretchy", "symmetric", "voffset", "width",
 ];
 
-export function toFragment(html: string): DocumentFragment {
-  return DOMPurify.sanitize(html, {
-    ALLOWED_TAGS: TAGS,
-    ALLOWED_ATTR: ATTRIBUTES,
-    ALLOW_DATA_ATTR: true,
-    ALLOW_ARIA_ATTR: false,
-    // Only these two hold addresses; DOMPurify would hold every other value to the rule for them.
-    ADD_URI_SAFE_ATTR: ATTRIBUTES.filter((name) => name !== "href" && name !== "src"),
-    ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|data:image\/(?:png|jpeg|gif|webp);base64,)/i,
-    RETURN_DOM_FRAGMENT: true,
+const purify = DOMPurify(window);
+purify.setConfig({
+  ALLOWED_TAGS: TAGS,
+  ALLOWED_ATTR: ATTRIBUTES,
+  ALLOW_DATA_ATTR: true,
+  ALLOW_ARIA_ATTR: false,
+  // Only these two hold addresses; DOMPurify would hold every other value to the rule for them.
+  ADD_URI_SAFE_ATTR: ATTRIBUTES.filter((name) => name !== "href" && name !== "src"),
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|data:image\/(?:png|jpeg|gif|webp);base64,)/i,
+  RETURN_DOM_FRAGMENT: true,
+});
+
+const sanitise = (html: string): DocumentFragment => purify.sanitize(html) as unknown as DocumentFragment;
+
+/** An element for each block, sanitised. All go through at once: DOMPurify makes a document for every call. */
+export function toElements(blocks: readonly string[]): Element[] {
+  const together = [...sanitise(blocks.map((html) => `<div class="acp-block">${html}</div>`).join("")).children];
+  if (together.length === blocks.length) return together;
+  return blocks.map((html) => {
+    const element = Object.assign(document.createElement("div"), { className: "acp-block" });
+    element.append(sanitise(html));
+    return element;
   });
 }
