@@ -143,7 +143,7 @@ def parse_line(line: bytes, size: int) -> Iterator[Frame]:
         except RecursionError:
             yield BadLine(text, size, "too-deep")
             return
-        if _deeper_than(value, MAX_DEPTH):
+        if isinstance(value, dict | list) and _deeper_than(value, MAX_DEPTH):
             yield BadLine(text, size, "too-deep")
             return
     if isinstance(value, dict):
@@ -167,19 +167,15 @@ def encode(message: dict[str, Any]) -> bytes:
 
 
 def _deeper_than(value: Any, limit: int) -> bool:
-    """Whether containers are nested deeper than `limit`, found without recursion."""
+    """Whether containers stand deeper than `limit` levels below a value, found without recursion."""
     level = [value]
     for _ in range(limit + 1):
-        level = (
-            [
-                child
-                for parent in level
-                for child in (parent.values() if isinstance(parent, dict) else parent)
-                if isinstance(child, dict | list)
-            ]
-            if level
-            else level
-        )
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(child, dict | list)
+        ]
         if not level:
             return False
     return True
