@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from acp_notebook.errors import AcpNotebookError, AgentExited, RequestFailed
+from acp_notebook.host import openclaw
 from acp_notebook.host.asking import Asking
 from acp_notebook.host.failures import AgentError, read_error
 from acp_notebook.host.files import FileAccess
@@ -281,10 +282,12 @@ class BoundSession:
     async def _send(self, run: PromptRun) -> None:
         connection = self.connection
         assert connection is not None
+        blocks = list(run.entry.shown.blocks)
+        more = openclaw.prompt_meta(connection.info.name, blocks)
         try:
             await connection.request(
                 "session/prompt",
-                {"sessionId": self.session_id, "prompt": list(run.entry.shown.blocks)},
+                {"sessionId": self.session_id, "prompt": blocks, **more},
                 on_answer=lambda message: self._take_answer(run, message),
             )
         except AgentExited:

@@ -19,6 +19,7 @@ from acp_notebook.errors import (
     SessionError,
     WorkspaceMissing,
 )
+from acp_notebook.host import openclaw
 from acp_notebook.host.bound import BoundSession
 from acp_notebook.host.connection import AgentConnection, NoAnswer, can
 
@@ -92,6 +93,8 @@ class Opener:
         """
         check_folder(bound.cwd)
         await self._open("session/new", self._params(bound.cwd), bound, historical=False)
+        if self._settings.mcp_servers and not openclaw.takes_servers(self._connection.info.name):
+            bound.note(openclaw.NO_SERVERS)
 
     async def fork(self, bound: BoundSession, session_id: str) -> None:
         """Open a copy of a session for `bound`; its history may be replayed under the new id."""
@@ -175,7 +178,10 @@ class Opener:
             raise SessionError("Another session was opened meanwhile.")
 
     def _params(self, cwd: str) -> dict[str, Any]:
-        return open_params(self._settings, self._connection.capabilities, cwd)
+        params = open_params(self._settings, self._connection.capabilities, cwd)
+        if not openclaw.takes_servers(self._connection.info.name):
+            params["mcpServers"] = []
+        return params
 
     async def _request(
         self, method: str, params: dict[str, Any], on_answer: Callable[[dict[str, Any]], None]

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+from acp_notebook.host import openclaw
 from acp_notebook.host.bound import BoundSession
 from acp_notebook.host.lifecycle import Lifecycle
 from acp_notebook.host.loop import log
@@ -372,7 +373,8 @@ class ChatSession:
         return ChatState(
             status=self.life.status(),
             phase=self.phase,
-            title=metadata.title or title_of(shown.first_prompt),
+            title=openclaw.real_title(self._agent.name, metadata.title, shown.session_id or "")
+            or title_of(shown.first_prompt),
             name=self.name,
             session_key=shown.key,
             session_id=shown.session_id,

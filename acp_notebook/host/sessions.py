@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from acp_notebook.errors import RequestFailed, SessionBusy, SessionError
+from acp_notebook.host import openclaw
 from acp_notebook.host.bound import BoundSession
 from acp_notebook.host.connection import can
 from acp_notebook.host.opening import absolute, is_folder
@@ -63,7 +64,7 @@ class Sessions:
             result = await self._request(connection, "session/list", params)
             page = result.get("sessions")
             for entry in page if isinstance(page, list) else []:
-                info = _read_info(entry)
+                info = _read_info(entry, connection.info.name)
                 if info is not None:
                     found.setdefault(info.key, info)
             before, cursor = cursor, result.get("nextCursor")
@@ -295,7 +296,7 @@ def instructions(method: Mapping[str, Any], command_line: list[str]) -> str | No
     return None
 
 
-def _read_info(entry: Any) -> SessionInfo | None:
+def _read_info(entry: Any, agent_name: str) -> SessionInfo | None:
     session_id = entry.get("sessionId") if isinstance(entry, dict) else None
     if not isinstance(session_id, str):
         return None
@@ -304,6 +305,6 @@ def _read_info(entry: Any) -> SessionInfo | None:
         session_id,
         session_id,
         cwd if isinstance(cwd, str) else "",
-        title if isinstance(title, str) and title else None,
+        openclaw.real_title(agent_name, title if isinstance(title, str) else None, session_id),
         updated if isinstance(updated, str) else None,
     )

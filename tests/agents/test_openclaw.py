@@ -60,22 +60,26 @@ def test_a_chat_with_a_gateway(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A prompt goes through the bridge to the gateway, and its answer comes back."""
+    """Prompts go through the bridge to the gateway, a command without the directory line."""
     double, loop = gateway
     monkeypatch.setenv("OPENCLAW_STATE_DIR", str(tmp_path / "state"))
 
     async def answer() -> None:
-        run = await double.next_run()
-        await run.say("Hello from the gateway.")
-        await run.end()
+        for _ in range(2):
+            run = await double.next_run()
+            await run.say("Hello from the gateway.")
+            await run.end()
 
     playing = asyncio.run_coroutine_threadsafe(answer(), loop)
     chat = Chat(f"openclaw+{double.url}", token=TOKEN, cwd=str(tmp_path), policy="deny")
     try:
         turn = chat.ask("hello")
+        assert chat.ask("/status").ok
         playing.result(10)
         assert turn.ok
         assert turn.text == "Hello from the gateway."
-        assert double.asked("chat.send")[0]["message"].endswith("\n\nhello")
+        first, second = (sent["message"] for sent in double.asked("chat.send"))
+        assert first.endswith("]\n\nhello")
+        assert second == "/status"
     finally:
         chat.close()
