@@ -15,7 +15,7 @@ import re
 from acp_notebook.timeline.prose import blocks_of
 
 BACKTICKS = re.compile(r"`+")
-NOT_IN_LANGUAGE = re.compile(r"[^\w.+#-]")
+LANGUAGE = re.compile(r"[\w.+#-]*")
 TAG = re.compile(r"<(?=[A-Za-z/!?])")
 AUTOLINK = re.compile(r"<((?:https?|mailto):[^\s<>`]*)>")
 RUNS_CODE = re.compile(
@@ -41,7 +41,8 @@ def fenced(code: str, language: str = "") -> str:
     """Return code as a fenced block whose fence is longer than any in it."""
     longest = max((len(run) for run in BACKTICKS.findall(code)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}{NOT_IN_LANGUAGE.sub('', language)}\n{code}\n{fence}"
+    name = LANGUAGE.match(language)
+    return f"{fence}{name[0] if name else ''}\n{code}\n{fence}"
 
 
 def safe_line(line: str) -> str:

@@ -58,7 +58,7 @@ def item_text(item: Item) -> str:
     if isinstance(item, Thought):
         return indented(segment_text(item), "~ ")
     if isinstance(item, ToolCall):
-        lines = [f"[{seen(item.title)}: {status_of(item)}]"]
+        lines = [f"[{seen(item.title)}: {seen(status_of(item))}]"]
         lines.extend(indented(seen_output, "    ") for _, seen_output in output_of(item))
         return "\n".join(lines)
     if isinstance(item, Permission):
@@ -66,7 +66,7 @@ def item_text(item: Item) -> str:
     if isinstance(item, Plan):
         return "\n".join(["[plan]", *(f"    {seen(line)}" for line in plan_lines(item))])
     assert isinstance(item, Notice)  # the last kind
-    return f"[{item.level}: {seen(item.text)}]"
+    return f"[{seen(item.level)}: {seen(item.text)}]"
 
 
 def segment_text(item: MessageSegment | Thought) -> str:

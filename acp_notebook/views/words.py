@@ -92,7 +92,7 @@ def output_of(call: ToolCall) -> list[tuple[str, str]]:
         shown.append(("note", seen(call.error)))
     if not shown and (raw := raw_text(call.raw_output)):
         shown.append(("terminal", drawn(raw)))
-    return shown
+    return [(kind, text.rstrip("\n")) for kind, text in shown]
 
 
 def unfenced(text: str) -> str:

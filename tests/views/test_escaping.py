@@ -1,0 +1,125 @@
+"""Agents' Markdown for other renderers: nothing in it loads or runs."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acp_notebook.views.escaping import fenced, safe_line, safe_markdown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "plain *words* and **more**",
+        "a `code <b>` b",
+        "# Heading\n\n- item\n  - sub\n\n1. one",
+        "```html\n<script>x</script>\n```",
+        "a < b and 3 > 2 & c",
+        "[link](https://e.org/x)",
+        "| a | b |\n|---|---|\n| `x` | 2 |",
+        "``a ` b``",
+        r"\`not code\`",
+        "a &lt; b &amp; c",
+        "$x < 5$",
+    ],
+)
+def test_harmless_text_stays_as_it_is(text):
+    """Code, lists, tables and comparisons among it."""
+    assert safe_markdown(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("<script>x</script>", "&lt;script>x&lt;/script>"),
+        ("<img src=x onerror=y>", "&lt;img src=x onerror=y>"),
+        ("<!-- x --> <?php ?>", "&lt;!-- x --> &lt;?php ?>"),
+        ("![alt](https://e.org/a.png)", "[alt](https://e.org/a.png)"),
+        ("![alt][ref]\n\n[ref]: https://e.org/a", "[alt][ref]\n\n[ref]: https://e.org/a"),
+        ("<https://e.org/x> <mailto:a@b>", "https://e.org/x mailto:a@b"),
+        ("[x](javascript:y)", "[x](unsafe:javascript:y)"),
+        ("[x]( <JavaScript:y>)", "[x]( &lt;JavaScript:y>)"),
+        ("[x]: vbscript:y", "[x]: unsafe:vbscript:y"),
+        ("[x](data:text/html,y)", "[x](unsafe:data:text/html,y)"),
+        ("[x](java&#115;cript:y)", "[x](java&amp;#115;cript:y)"),
+        ("[x](javascript&colon;y)", "[x](javascript&amp;colon;y)"),
+        ("a ` b <i>", "a &#96; b &lt;i>"),
+        ("``a` <i>", "&#96;&#96;a&#96; &lt;i>"),
+        ("`a | <i> b`", "&#96;a | &lt;i> b&#96;"),
+        (r"\`a` <i>", r"\`a&#96; &lt;i>"),
+        (r"\\`a <i>`", r"\\`a <i>`"),
+        (r"\``<i>`", r"\``<i>`"),
+        ("a\n```\n<b>\n```", "a\n\n```\n<b>\n```"),
+        ("- a\n  ```\n  <b>\n<img src=x>", "- a\n\n```\n<b>\n<img src=x>\n```"),
+        ('~~~ py"><script>\nx\n~~~', "```py\nx\n```"),
+        ("~~~\n```\nx\n~~~", "````\n```\nx\n````"),
+    ],
+)
+def test_what_loads_or_runs_is_taken_away(text, safe):
+    """The reader sees what was meant."""
+    assert safe_markdown(text) == safe
+
+
+@pytest.mark.parametrize("code", ["", "a", "```", "a\n````\nb", "`` ` ``"])
+def test_a_fence_is_longer_than_any_in_the_code(code):
+    """The code cannot end it."""
+    lines = fenced(code).split("\n")
+    assert lines[0] == lines[-1]
+    assert lines[0] not in lines[1:-1]
+    assert lines[1:-1] == code.split("\n")
+
+
+pieces = st.lists(
+    st.sampled_from(
+        ["<img src=x>", "<script>", "`", "``", "```", "~~~", "\n", "\n\n", "  ", "    ", "- ", "> ", "|", "\\",
+         "![a](http://x)", "a", "[x]:", "<", "$", "&#60;", "html", "<!--", "1. "]
+    ),
+    max_size=25,
+).map("".join)  # fmt: skip
+
+
+def visible_tags(markdown):
+    """Return what could begin a tag outside of code, by a reading that believes in little code."""
+    open_fence = None
+    found = []
+    for line in markdown.split("\n"):
+        if open_fence is not None:
+            if line == open_fence:
+                open_fence = None
+            continue
+        if re.match(r"^`{3,}[^`]*$", line):
+            open_fence = re.match(r"^`+", line)[0]
+            continue
+        # Without table bars, only code spans that pair within the line are code.
+        found += re.findall(
+            r"<[A-Za-z/!?]", re.sub(r"(?<!`)(`+)(?!`)[^|]*?(?<!`)\1(?!`)", "", line)
+        )
+    return found
+
+
+@settings(deadline=None, max_examples=300)
+@given(pieces)
+def test_no_tag_is_left_outside_of_code(text):
+    """Fences stand at the margin, with a blank line before them, and end."""
+    safe = safe_markdown(text)
+    assert visible_tags(safe) == []
+    lines = safe.split("\n")
+    fences = [at for at, line in enumerate(lines) if re.match(r"^`{3,}[^`]*$", line)]
+    assert "![" not in re.sub(r"(?s)```.*?```", "", safe) or "`" in safe
+    for at in fences[::2]:
+        assert at == 0 or not lines[at - 1].strip() or re.match(r"^`{3,}", lines[at - 1])
+
+
+@given(st.text(alphabet="`\\|<a !["))
+def test_one_line_stays_one_line(line):
+    """And every backtick that is left pairs with another."""
+    safe = safe_line(line)
+    assert "\n" not in safe
+    outside = re.sub(r"\\`", "", safe)
+    runs = re.findall(r"`+", outside)
+    assert len(runs) % 2 == 0 or "\\" in line
