@@ -1,7 +1,7 @@
 """
 Plays one case as an ACP agent on stdio (standard library only).
 
-    python play_agent.py CASE_DIR [--cwd DIR] [--log FILE] [--process N] [--timeout SECONDS]
+    python play_agent.py CASE_DIR [--cwd DIR] [--log FILE] [--turn FIFO] [--process N] [--timeout SECONDS]
 
 Each step that is reached is appended to FILE as one JSON line, so that a driver knows when a
 `{"ui": …}` or `{"api": …}` step is its turn, and what the client sent. A script with
@@ -17,7 +17,7 @@ says were started before. The words of a script:
     delay_ms | idle_ms                      do nothing
     stderr TEXT | stderrBytes N             write to stderr
     exit CODE | kill SIGNAL                 end
-    ui | api                                the driver's turn
+    ui | api                                the driver's turn; with --turn, go on after a byte of FIFO
 
 In a line, `"$REQ:METHOD"` is the id of the last request of that method, and `{CWD}`, `{CWD_URI}`,
 `{TMP}`, `{HOME}` are folders of the test.
@@ -107,7 +107,9 @@ class Client:
 class Player:
     """One case, played to one client."""
 
-    def __init__(self, case: Path, cwd: str, log: Log, timeout_s: float) -> None:
+    def __init__(
+        self, case: Path, cwd: str, log: Log, timeout_s: float, turn: str | None = None
+    ) -> None:
         self.given = json.loads((case / "case.json").read_text("utf-8"))["given"]
         stream = self.given.get("stream")
         raw = (case / stream).read_bytes() if stream else b""
@@ -121,6 +123,7 @@ class Player:
         }
         self.log = log
         self.timeout_s = timeout_s
+        self.turn = Path(turn).open("rb", buffering=0) if turn else None  # noqa: SIM115  # as the log
         self.client = Client(log)
         self.received: dict[str, int] = {}
         self.answered: set[tuple[int, int]] = set()
@@ -248,6 +251,9 @@ class Player:
             end(step["exit"])
         elif "kill" in step:
             os.kill(os.getpid(), getattr(signal, step["kill"]))
+        elif self.turn is not None and ("ui" in step or "api" in step):
+            self.flush()
+            self.turn.read(1)
 
     def play_script(self, part: int | None) -> None:
         """Play a script, or the part of it that is this process's."""
@@ -326,12 +332,13 @@ def main() -> None:
     parser.add_argument("case", type=Path)
     parser.add_argument("--cwd", default=os.getcwd())  # noqa: PTH109  # as text, as the client gave it
     parser.add_argument("--log")
+    parser.add_argument("--turn")
     parser.add_argument("--timeout", type=float, default=30)
     parser.add_argument("--process", type=int)
     arguments = parser.parse_args()
     log = Log(arguments.log)
     log.write(started=os.getpid())
-    player = Player(arguments.case, arguments.cwd, log, arguments.timeout)
+    player = Player(arguments.case, arguments.cwd, log, arguments.timeout, arguments.turn)
     if "script" in player.given:
         player.play_script(arguments.process)
     elif player.given["mode"] == "updates":
