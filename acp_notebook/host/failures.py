@@ -87,9 +87,14 @@ def as_exception(
 
 
 def describe_failure(
-    error: AcpNotebookError, title: str, *, login_tried: bool, has_login: bool
+    error: AcpNotebookError,
+    title: str,
+    *,
+    loading: str | None = None,
+    login_tried: bool,
+    has_login: bool,
 ) -> ChatError:
-    """Return what a chat shows when its agent, or its session, could not be opened."""
+    """Return what a chat shows when its agent, or its session (`loading`), could not be opened."""
     head, actions = f"{title} could not be started", ["retry"]
     if isinstance(error, AgentNotFound):
         head = f"{title} is not installed"
@@ -101,8 +106,8 @@ def describe_failure(
     elif isinstance(error, AgentStartError) and error.phase.startswith("session/"):
         head = f"{title} does not open a session"
         actions = ["retry", "login", "restart"] if has_login else ["retry", "restart"]
-    elif isinstance(error, UnknownSession):
-        head, actions = "The session is lost", ["new", "retry"]
+    elif loading is not None and isinstance(error, RequestFailed | UnknownSession):
+        head, actions = f"The session {loading} could not be loaded", ["new", "retry", "restart"]
     elif isinstance(error, RequestFailed | SessionError):
         head, actions = "The session could not be opened", ["retry", "restart"]
     text = str(error).partition(STDERR_HEAD)[0]

@@ -320,17 +320,18 @@ class Lifecycle:
         """Show what went wrong; give prompts back that wait for the session."""
         chat = self.chat
         usable = chat.shown.open
+        loading = self.target.key if not self.target.open else None
         if self._base != "closed":
             if isinstance(error, AuthRequired):
                 self._base = "auth-failed"
             elif usable:
                 self._base = before if before not in {"starting", "authenticating"} else "idle"
             else:
-                loading = self.target.key is not None and self.target.session_id is None
                 self._base = "load-failed" if loading and self.connection else "start-failed"
         chat.error = describe_failure(
             error,
             chat.spec.shown_title,
+            loading=loading,
             login_tried=self.login_tried,
             has_login=self.connection is not None and bool(self.connection.auth_methods),
         )

@@ -100,7 +100,7 @@ class TestLoad:
         before = talk.state
         with pytest.raises(UnknownSession):
             talk.run(talk.session.sessions.load("no-such"))
-        assert talk.state.error.title == "The session is lost"
+        assert talk.state.error.title == "The session no-such could not be loaded"
         assert (talk.state.status, talk.state.session_key, talk.state.generation) == (
             "idle",
             before.session_key,
