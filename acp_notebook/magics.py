@@ -237,7 +237,7 @@ def _agent(options: Namespace) -> Any:
     path = Path(options.replay).expanduser()
     if not path.is_file():
         raise ValueError(f"There is no record {options.replay}.")
-    return agents.replay(path)
+    return agents.recorded(path)
 
 
 @contextmanager

@@ -243,7 +243,7 @@ def test_a_terminal_streams_text_and_asks_there(tmp_path: Path) -> None:
         cwd=str(tmp_path),
         env=os.environ | {"IPYTHONDIR": str(tmp_path / "ipython")},
         encoding="utf-8",
-        timeout=60,
+        timeout=150,
     )
     try:
         for number, line in enumerate(

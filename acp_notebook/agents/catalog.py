@@ -42,9 +42,9 @@ def explorer() -> AgentSpec:
     return embedded("explorer", name="explorer", title="Explorer")
 
 
-def replay(path: str | os.PathLike[str], *, speed: float | None = None) -> AgentSpec:
+def recorded(path: str | os.PathLike[str], *, speed: float | None = None) -> AgentSpec:
     """
-    Return the spec of an agent that plays a record.
+    Return the spec of the agent that plays this record.
 
     With a `speed` it keeps the recorded pauses (2: in half the time); without it does not pause.
     """

@@ -316,6 +316,6 @@ class TestTable:
 
 def test_a_replay_is_an_agent(tmp_path: Path) -> None:
     """The path of a record becomes the arguments of an embedded agent, blanks and all."""
-    spec = agents.replay(tmp_path / "my talk.jsonl", speed=2)
+    spec = agents.recorded(tmp_path / "my talk.jsonl", speed=2)
     assert spec.args[-3:] == ("--speed", "2", str(tmp_path / "my talk.jsonl"))
     assert spec.shown_title == "Replay of my talk.jsonl"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acp_notebook import Chat, agents
 from acp_notebook.agents.replay.player import END, Player, Step
 from acp_notebook.agents.replay.record import Event, load
 from tests.agents.raw_client import RawClient, agent
@@ -228,6 +230,22 @@ class TestWaiting:
         assert texts(steps) == ["half"]
         assert answers(steps)[12]["message"] == "The record holds no answer to this request."
 
+    def test_what_was_asked_before_initialize_does_not_count(self) -> None:
+        """A client that initializes first does not get the error of one that did not."""
+        early = [
+            (">", ask(8, "session/new", cwd="/w")),
+            ("<", {"jsonrpc": "2.0", "id": 8, "error": {"code": -32600, "message": "too early"}}),
+        ]
+        player = Player(events([*early, *TALK]))
+        assert answers(start(player)) == {10: {"protocolVersion": 1}, 11: {"sessionId": "s1"}}
+
+    def test_updates_name_the_session_that_was_asked(self) -> None:
+        """Where the record speaks of several sessions, a turn's updates go to the one that asked."""
+        player = Player(events(TALK))
+        start(player)
+        player.take(prompt(12, "one", session="mine"))
+        assert {s.message["params"]["sessionId"] for s in drain(player) if s.message} == {"mine"}
+
 
 class TestCancel:
     def test_an_unrecorded_cancel_ends_the_turn(self) -> None:
@@ -399,6 +417,34 @@ def test_every_request_is_answered_once(lines: list[tuple[str, Any]], methods: l
             player.take(ask(sent[-1], method, sessionId="s1"))
         settle()
     assert sorted(sent) == sorted(answered)
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [t for t in TRACES if t.stem.endswith(("-tools-allow", "-tools-reject", "-cancel"))],
+    ids=lambda path: path.stem,
+)
+def test_a_real_record_is_an_agent_for_a_chat(trace: Path, tmp_path: Path) -> None:
+    """Asked the recorded prompts, every turn ends as recorded, and no word of the agent is lost."""
+    recorded = load(trace)
+    prompts = [e for e in recorded if e.side == "client" and e.method == "session/prompt"]
+    ended = []
+    with Chat(agents.recorded(trace), cwd=tmp_path, policy="allow-all") as chat:
+        for event in prompts:
+            blocks = event.params["prompt"]
+            turn = chat.ask("\n".join(b["text"] for b in blocks if b["type"] == "text"))
+            ended.append(turn.stop_reason)
+        said = [
+            item.text
+            for item in chat.timeline.items
+            if item.kind == "message-segment" and item.role == "assistant"
+        ]
+    answered = [recorded[event.pair].message if event.pair else {} for event in prompts]
+    assert [a.get("result", {}).get("stopReason") for a in answered] == ended
+    updates = [e.params["update"] for e in recorded if e.method == "session/update"]
+    chunks = [u for u in updates if u["sessionUpdate"] == "agent_message_chunk"]
+    # Late words of one message may stand before later ones in the timeline: letters are counted.
+    assert Counter("".join(u["content"].get("text", "") for u in chunks)) == Counter("".join(said))
 
 
 class TestProcess:

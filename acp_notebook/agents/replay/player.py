@@ -7,7 +7,8 @@ The record is one line of events, and `_position` is how far it has been played.
 - What the agent said is said again, in order. At a request of the client the player waits for it; at
   an answer of the client to a request of the agent it waits for that answer, whatever it says.
 - A request of the client is matched with the first unmatched recorded request of its method, whatever
-  its params. It gets the recorded answer under its own id.
+  its params (what was asked before the recorded `initialize` counts only until that has come). It gets
+  the recorded answer under its own id, and updates name the session that it names.
 - While a request is in work the client is not waited for: what it asked meanwhile in the record may
   never come. If it comes later, it gets its recorded answer.
 - When the client goes ahead (it leaves out recorded requests), what stands before is passed over: the
@@ -35,6 +36,7 @@ END = "The record ends here. Start the agent anew to play it again."
 _METHOD_NOT_FOUND = -32601
 _INTERNAL_ERROR = -32603
 # What stands between such a request and its answer belongs to it.
+_NAMING = {"session/load", "session/resume", "session/prompt"}
 _WITH_UPDATES = {"session/prompt", "session/load", "session/resume", "session/fork"}
 
 
@@ -55,6 +57,7 @@ class Player:
         self._events = events
         self._owners = _owners(events)
         self._position = 0
+        self._initialized = 0
         self._goal = 0
         """Up to here the client has gone ahead: what it left out before is passed over."""
         self._matched: dict[int, Any] = {}
@@ -146,10 +149,9 @@ class Player:
         index = next(
             (
                 index
-                for index, event in enumerate(self._events)
-                if event.side == "client"
-                and event.kind == "request"
-                and event.method == method
+                for index in range(self._initialized, len(self._events))
+                if self._is_client_request(index)
+                and self._events[index].method == method
                 and index not in self._matched
             ),
             None,
@@ -159,6 +161,8 @@ class Player:
             return
         event = self._events[index]
         self._matched[index] = message["id"]
+        if method == "initialize":
+            self._initialized = index
         self._note_differences(event, _params(message))
         if event.pair is not None and event.pair < self._position:
             # Passed while something else was in work: its answer is there already.
@@ -171,7 +175,7 @@ class Player:
 
     def _note_differences(self, event: Event, params: dict[str, Any]) -> None:
         recorded, given = event.params.get("sessionId"), params.get("sessionId")
-        if event.method in {"session/load", "session/resume"} and given != recorded:
+        if event.method in _NAMING and given != recorded:
             self._sessions[recorded] = given
         if event.method == "session/prompt" and _text(params) != _text(event.params):
             self._ready.append(
