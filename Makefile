@@ -52,7 +52,7 @@ lint: $(PY) $(JS)
 
 # The page's tests come first, so that pytest's summary is the last line.
 test: setup
-	cd js && npm run --silent test
+	cd js && npm run --silent test -- --reporter=dot
 	CHROMIUM="$$(scripts/chromium.sh)" $(PYTEST) -n 2 --dist loadfile --nbval --nbval-current-env tests examples $(ARGS)
 
 build: $(PY) $(JS)
