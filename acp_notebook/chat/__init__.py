@@ -25,6 +25,7 @@ from acp_notebook.chat.prompt import Content, Prompt, content_blocks
 from acp_notebook.chat.stream import Step, TurnStream
 from acp_notebook.chat.turn import Turn
 from acp_notebook.host.blocking import (
+    Interrupts,
     Surroundings,
     check_thread,
     nested_allowed,
@@ -125,9 +126,9 @@ class Chat(SessionCalls):
         """
         check_thread()
         around = self._surroundings()
-        handle = self._send(prompt, context, timeout_s, around)
-        with self._printed(around) as on_step:
-            turn = handle.wait(around, on_step)
+        with Interrupts() as interrupts, self._printed(around) as on_step:
+            handle = self._send(prompt, context, timeout_s, around)
+            turn = handle.wait(around, interrupts, on_step)
         return turn.raise_for_error() if check else turn
 
     async def prompt(

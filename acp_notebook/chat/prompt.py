@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from acp_notebook.chat.turn import Turn
-from acp_notebook.host.blocking import Surroundings, Waiter, check_thread
+from acp_notebook.host.blocking import Interrupts, Surroundings, Waiter, check_thread
 from acp_notebook.host.loop import host_loop
 from acp_notebook.kernel.surroundings import surroundings
 
@@ -58,7 +58,8 @@ class Prompt:
         check_thread()
         if timeout_s is not None:
             return Turn.of(self.future.result(timeout_s))
-        return self.wait(surroundings())
+        with Interrupts() as interrupts:
+            return self.wait(surroundings(), interrupts)
 
     def cancel(self) -> None:
         """Stop it, or take it out of the queue; other prompts are not touched."""
@@ -69,9 +70,16 @@ class Prompt:
         blocks = content_blocks(prompt, context)
         return host_loop().ask(self._session.edit_queued, self.entry.shown.id, blocks)
 
-    def wait(self, around: Surroundings, on_step: Callable[[], None] = lambda: None) -> Turn:
+    def wait(
+        self,
+        around: Surroundings,
+        interrupts: Interrupts,
+        on_step: Callable[[], None] = lambda: None,
+    ) -> Turn:
         """Block as `Chat.ask` does."""
-        waiter = Waiter(self._session, around, cancel=self.cancel, on_step=on_step)
+        waiter = Waiter(
+            self._session, around, cancel=self.cancel, on_step=on_step, interrupts=interrupts
+        )
         return Turn.of(waiter.block(self.future))
 
     async def follow(self, around: Surroundings) -> Turn:

@@ -12,18 +12,21 @@ acknowledges what it shows), else through `input()` here, on the caller's thread
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import signal
 import sys
+import threading
 import time
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from acp_notebook.errors import NotOnHostThread
 from acp_notebook.host.loop import host_loop, log
 from acp_notebook.host.questions import OpenRequest, ask_in_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
 
     from acp_notebook.host.session import ChatSession
 
@@ -76,6 +79,46 @@ def check_thread() -> None:
         )
 
 
+class Interrupts:
+    """
+    Counts Ctrl-C while a call is on its way, in place of raising wherever it happens to be.
+
+    An interrupt between the sending of a prompt and the wait for it would leave the turn running
+    with nobody waiting. Elsewhere than on the main thread, and where somebody else handles SIGINT,
+    nothing is changed.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._at_once = False
+        self._installed = False
+
+    def __enter__(self) -> Self:
+        on_main = threading.current_thread() is threading.main_thread()
+        if on_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._hit)
+            self._installed = True
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._installed:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    @contextlib.contextmanager
+    def raising(self) -> Iterator[None]:
+        """Raise at once while this lasts: `input()` ends in no other way."""
+        self._at_once = True
+        try:
+            yield
+        finally:
+            self._at_once = False
+
+    def _hit(self, *_: object) -> None:
+        if self._at_once:
+            raise KeyboardInterrupt
+        self.count += 1
+
+
 class Waiter:
     """Waits for one future of a chat, and answers for the person meanwhile."""
 
@@ -86,13 +129,15 @@ class Waiter:
         *,
         cancel: Callable[[], None],
         on_step: Callable[[], None] = _nothing,
+        interrupts: Interrupts | None = None,
     ) -> None:
         self._session = session
         self._surroundings = surroundings
         self._cancel = cancel
         self._on_step = on_step
         self._seen: dict[str, float] = {}
-        self._interrupted = False
+        self._interrupts = interrupts or Interrupts()
+        self._handled = 0
 
     def block(self, future: Future[T]) -> T:
         """
@@ -113,15 +158,17 @@ class Waiter:
                 return True
             self.step()
         except KeyboardInterrupt:
-            if self._interrupted:
-                raise
-            self._interrupted = True
+            self._interrupts.count += 1
+        while self._handled < self._interrupts.count:
+            self._handled += 1
+            if self._handled > 1:
+                raise KeyboardInterrupt
             self._cancel()
         return False
 
     def finished(self, future: Future[T]) -> T:
         """Return the result of a future that is done; raises KeyboardInterrupt after an interrupt."""
-        if self._interrupted:
+        if self._interrupts.count:
             raise KeyboardInterrupt
         return future.result()
 
@@ -168,7 +215,8 @@ class Waiter:
         ask = self._surroundings.ask
         assert ask is not None
         try:
-            answer = ask_in_text(request, ask)
+            with self._interrupts.raising():
+                answer = ask_in_text(request, ask)
         except (EOFError, RuntimeError) as error:
             # No standard input after all (nbclient raises StdinNotImplementedError, a RuntimeError).
             log.debug("Nobody could be asked: %s", error)
