@@ -5,6 +5,7 @@ import { setLanguage } from "../src/strings";
 import { Wire } from "../src/wire";
 import * as languages from "../src/markdown/lazy/languages";
 import * as maths from "../src/markdown/lazy/maths";
+import { everywhere, HOSTILE } from "../tests/hostile";
 import { bench } from "./bench";
 import { SceneModel } from "./model";
 import { scene, SESSIONS, TRACE } from "./scenes";
@@ -29,7 +30,8 @@ if (asked.get("jupyter") !== "no") document.documentElement.dataset["jupyter"] =
 document.body.dataset["theme"] = asked.get("theme") ?? "light";
 const host = document.getElementById("host")!;
 host.style.width = `${asked.get("width") ?? 900}px`;
-const model = new SceneModel(scene(asked.get("scene") ?? "empty"), { height: `${asked.get("height") ?? 620}px`, theme: asked.get("theme") ?? "", saved: "" }, picture);
+const name = asked.get("scene") ?? "empty";
+const model = new SceneModel(name === "hostile" ? everywhere(HOSTILE) : scene(name), { height: `${asked.get("height") ?? 620}px`, theme: asked.get("theme") ?? "", saved: "" }, picture);
 model.answers["sessions"] = SESSIONS;
 model.answers["trace"] = TRACE;
 const wire = new Wire(model);

@@ -3,8 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import * as maths from "../src/markdown/lazy/maths";
 import { MarkdownDocument } from "../src/markdown/document";
 import { toElements } from "../src/markdown/sanitise";
-import { Scene } from "../dev/scenes";
-import { HOSTILE } from "./hostile";
+import { everywhere, HOSTILE } from "./hostile";
 import { show, type Shown } from "./panel";
 
 let shown: Shown | null = null;
@@ -46,7 +45,7 @@ describe.each(HOSTILE.map((payload, index) => [index, payload] as const))("paylo
   });
 
   it("is inert in every field of every item", async () => {
-    shown = await show(everywhere(payload));
+    shown = await show(everywhere([payload]));
     expectInert(shown.root.querySelector(".acp-timeline") as Element);
     for (const button of shown.root.querySelectorAll<HTMLElement>("[aria-expanded=false]")) button.click();
     await shown.settle();
@@ -54,23 +53,3 @@ describe.each(HOSTILE.map((payload, index) => [index, payload] as const))("paylo
     expect([...shown.root.querySelectorAll("form")].every((form) => form.getAttribute("action") === null)).toBe(true);
   });
 });
-
-function everywhere(payload: string): Scene["view"] {
-  const text = { kind: "markdown", text: payload } as const;
-  const scene = new Scene().ask(payload, [{ kind: "attachment", refId: "user:0/0", uri: payload, name: payload, mimeType: payload, size: 1, source: null }]);
-  scene.think(payload).say(payload).notice(payload).plan([payload, payload]);
-  scene.tool(payload, payload, { name: payload, rawInput: { [payload]: payload, command: payload }, outputParts: [text, { kind: "terminal", terminalId: payload, output: payload, exitStatus: { exitCode: 1, signal: payload }, truncated: true }], error: payload, locations: [{ path: payload }, { path: payload }], status: payload });
-  scene.tool(payload, "edit", { outputParts: [{ kind: "diff", path: payload, oldText: `${payload}\na`, newText: `${payload}\nb` }, { kind: "diff", path: null, patch: payload, changes: [{ operation: "edit", path: payload }] }, { kind: "unsupported", type: payload }, { kind: "error", message: payload }, { kind: "image", blob: null, source: payload, mimeType: payload, alt: payload }] });
-  scene.tool(payload, "read", { rawOutput: payload, rawInput: payload });
-  scene.permit(payload, { options: [{ optionId: payload, name: payload, kind: payload }], rawInput: { x: payload }, parts: [text], locations: [{ path: payload }] });
-  scene.permit(payload, { status: "selected", selectedOptionId: payload, decidedBy: payload });
-  scene.say(payload).turn({ state: "failed", error: { message: payload, code: 1, data: payload }, stopReason: payload });
-  const { view } = scene;
-  view.meta = {
-    ...view.meta, title: payload, agent: { name: payload, title: payload, version: payload }, phase: payload, note: payload, cwd: payload,
-    error: { title: payload, message: payload, detail: payload, stderrTail: payload, actions: [payload] }, queue: [{ id: "q", text: payload, whole: true }],
-    attachments: { "user:0/0": { state: "available", displayPath: payload } },
-    metadata: { availableCommands: [{ name: payload, description: payload }], availableModes: [{ id: payload, name: payload }], currentModeId: payload, configOptions: [{ id: payload, name: payload, currentValue: payload, options: [{ value: payload, name: payload }] }], usage: { used: payload, cost: { amount: payload, currency: payload } } },
-  };
-  return view;
-}

@@ -1,3 +1,6 @@
+import { Scene } from "../dev/scenes";
+import type { View } from "../src/messages";
+
 // Text that tries to run, to link or to call home. Used in prose and in every plain field of an item.
 export const PWNED = "window.__pwned=1";
 export const HOSTILE: readonly string[] = [
@@ -15,3 +18,32 @@ export const HOSTILE: readonly string[] = [
   `[^n]\n\n[^n]: <img src=x onerror=${PWNED}> [x](javascript:${PWNED})`, `www.evil.example" onmouseover="${PWNED}`, `https://ok.example/"onmouseover="${PWNED}`, `<a\nhref=javascript:${PWNED}>x</a>`, `<<img src=x onerror=${PWNED}>`, `\u0000<img src=x onerror=${PWNED}>`, `\u001b]8;;javascript:${PWNED}\u0007x\u001b]8;;\u0007`, `"><img src=x onerror=${PWNED}>`, `' onmouseover='${PWNED}`, `</code></pre><img src=x onerror=${PWNED}>`, `{{constructor.constructor('${PWNED}')()}}`, `\${${PWNED}}`,
   `<div style="position:fixed;inset:0;background:url(https://evil.example/c)">x</div>`, `<p class="acp-lightbox" data-action="copy-code" onclick=${PWNED}>x</p>`, `<button data-action="load-image" data-source="https://evil.example/p.png">x</button>`,
 ];
+
+/** One turn that has the payload in every field of every item. */
+function addEverywhere(scene: Scene, payload: string): void {
+  const text = { kind: "markdown", text: payload } as const;
+  const refId = `user:${scene.view.turns.length}/0`;
+  scene.ask(payload, [{ kind: "attachment", refId, uri: payload, name: payload, mimeType: payload, size: 1, source: null }]);
+  scene.think(payload).say(payload).notice(payload).plan([payload, payload]);
+  scene.tool(payload, payload, { name: payload, rawInput: { [payload]: payload, command: payload }, outputParts: [text, { kind: "terminal", terminalId: payload, output: payload, exitStatus: { exitCode: 1, signal: payload }, truncated: true }], error: payload, locations: [{ path: payload }, { path: payload }], status: payload });
+  scene.tool(payload, "edit", { outputParts: [{ kind: "diff", path: payload, oldText: `${payload}\na`, newText: `${payload}\nb` }, { kind: "diff", path: null, patch: payload, changes: [{ operation: "edit", path: payload }] }, { kind: "unsupported", type: payload }, { kind: "error", message: payload }, { kind: "image", blob: null, source: payload, mimeType: payload, alt: payload }] });
+  scene.tool(payload, "read", { rawOutput: payload, rawInput: payload });
+  scene.permit(payload, { options: [{ optionId: payload, name: payload, kind: payload }], rawInput: { x: payload }, parts: [text], locations: [{ path: payload }] });
+  scene.permit(payload, { status: "selected", selectedOptionId: payload, decidedBy: payload });
+  scene.say(payload).turn({ state: "failed", error: { message: payload, code: 1, data: payload }, stopReason: payload });
+}
+
+/** A view with the payloads in every field; the last one in the chat's own state too. */
+export function everywhere(payloads: readonly string[]): View {
+  const scene = new Scene();
+  for (const payload of payloads) addEverywhere(scene, payload);
+  const payload = payloads.at(-1) ?? "";
+  const { view } = scene;
+  view.meta = {
+    ...view.meta, title: payload, agent: { name: payload, title: payload, version: payload }, phase: payload, note: payload, cwd: payload,
+    error: { title: payload, message: payload, detail: payload, stderrTail: payload, actions: [payload] }, queue: [{ id: "q", text: payload, whole: true }],
+    attachments: { "user:0/0": { state: "available", displayPath: payload } },
+    metadata: { availableCommands: [{ name: payload, description: payload }], availableModes: [{ id: payload, name: payload }], currentModeId: payload, configOptions: [{ id: payload, name: payload, currentValue: payload, options: [{ value: payload, name: payload }] }], usage: { used: payload, cost: { amount: payload, currency: payload } } },
+  };
+  return view;
+}

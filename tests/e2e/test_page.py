@@ -52,6 +52,24 @@ def settle(page: Page) -> None:
     )
 
 
+def grave_faults(page: Page) -> list[dict[str, Any]]:
+    """What axe calls serious or critical in the panel."""
+    report: dict[str, Any] = page.evaluate(
+        "() => axe.run('.acp-notebook', {resultTypes: ['violations']})"
+    )
+    return [
+        {
+            "id": fault["id"],
+            "nodes": [
+                node["html"][:160] + " " + node["failureSummary"][:200]
+                for node in fault["nodes"][:3]
+            ],
+        }
+        for fault in report["violations"]
+        if fault["impact"] in {"serious", "critical"}
+    ]
+
+
 class TestFollowing:
     def test_the_end_is_kept_in_view_while_the_reader_is_there(self, open_scene: OpenScene) -> None:
         """A stream is followed from its first line, and a loaded session opens at its end."""
@@ -175,21 +193,26 @@ class TestLooks:
         page = open_scene(scene, theme=theme, width=width, reduced_motion=True)
         page.add_script_tag(path=str(AXE))
         settle(page)
-        report: dict[str, Any] = page.evaluate(
-            "() => axe.run('.acp-notebook', {resultTypes: ['violations']})"
-        )
-        grave = [
-            {
-                "id": fault["id"],
-                "nodes": [
-                    node["html"][:160] + " " + node["failureSummary"][:200]
-                    for node in fault["nodes"][:3]
-                ],
-            }
-            for fault in report["violations"]
-            if fault["impact"] in {"serious", "critical"}
-        ]
+        grave = grave_faults(page)
         assert [] == grave, json.dumps(grave, indent=1)
+
+    @pytest.mark.parametrize("width", [320, 900])
+    @pytest.mark.parametrize("button", ["Sessions", "Menu", "Search", "Questions", "Mode: Build"])
+    def test_axe_finds_nothing_serious_in_what_opens(
+        self, open_scene: OpenScene, button: str, width: int
+    ) -> None:
+        """Drawer, menus and search are sound too, and stay inside the panel."""
+        page = open_scene("settled", width=width, reduced_motion=True)
+        page.locator(f"button[aria-label='{button}']").click()
+        page.add_script_tag(path=str(AXE))
+        settle(page)
+        assert [] == grave_faults(page)
+        inside = page.evaluate(
+            """() => { const p = document.querySelector(".acp-notebook").getBoundingClientRect();
+            return [...document.querySelectorAll(".acp-popover, .acp-drawer, .acp-search")].every((e) => { const r = e.getBoundingClientRect();
+            return r.left >= p.left - 1 && r.right <= p.right + 1 && r.bottom <= p.bottom + 1; }); }"""
+        )
+        assert inside
 
     def test_177_rtl_prose_ltr_code(self, open_scene: OpenScene) -> None:
         """Right-to-left paragraphs and bubbles run right to left, code and English left to right."""
@@ -219,6 +242,31 @@ class TestLooks:
         expect(root).to_have_attribute("data-theme", "dark")
         page.evaluate("document.body.dataset.jpThemeLight = 'true'")
         expect(root).to_have_attribute("data-theme", "light")
+
+
+class TestHostile:
+    def test_nothing_of_a_hostile_agent_runs_or_calls_home(self, open_scene: OpenScene) -> None:
+        """Every payload in every field of every item, opened: no script ran, no request left, no link leads to code."""
+        page = open_scene("hostile")
+        page.wait_for_function(
+            "document.querySelectorAll('.acp-group').length >= store.groups.value.length",
+            timeout=60_000,
+        )
+        page.evaluate(
+            "for (const b of document.querySelectorAll('.acp-timeline [aria-expanded=false]')) b.click()"
+        )
+        settle(page)
+        assert page.evaluate("window.__pwned === undefined")
+        assert [] == page.evaluate(
+            """() => [...document.querySelectorAll(".acp-notebook *")].flatMap((e) => [...e.attributes].filter(({name, value}) =>
+            /^on/i.test(name) || (["href", "src", "action", "formaction", "xlink:href"].includes(name) && !/^(https?:|mailto:|blob:|data:image\\/(png|jpeg|gif|webp);base64,)/.test(value))).map(({name, value}) => name + "=" + value))"""
+        )
+        assert (
+            0
+            == page.locator(
+                ".acp-notebook :is(script, iframe, object, embed, style, link, base, meta)"
+            ).count()
+        )
 
 
 class TestKeyboard:

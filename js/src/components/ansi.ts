@@ -54,7 +54,7 @@ function overwrite(runs: Line): Line {
   const cells: { sign: string; run: Run }[] = [];
   let column = 0;
   for (const run of runs) {
-    for (const piece of run.text.split(/(\r|\b|\x1b\[[0-2]?K)/)) {
+    for (const piece of run.text.split(/([\r\b]|\x1b\[[0-2]?K)/)) {
       if (piece === "\r") column = 0;
       else if (piece === "\b") column = Math.max(0, column - 1);
       else if (piece.startsWith("\x1b[")) {
