@@ -166,6 +166,7 @@ class OpenClawAgent:
         self._updates.send_all(session, replay, record=False)
         if running is not None and not session.is_busy:
             self._prompts.follow(session, running.run_id, running.after)
+            self._prompts.spawn(self._approvals.refresh())
 
     async def resume_session(self, params: _Params) -> _Params:
         """Bind to a gateway session that exists, without a replay."""

@@ -175,6 +175,8 @@ class Approvals:
         except TimeoutError:
             _log.warning("approval %s was not answered in time", relay.id)
             outcome = None
+        except ConnectionError:
+            return  # the client is gone; the gateway keeps the question for the next one
         except Exception as error:  # noqa: BLE001  # a client's error means no
             _log.warning("approval %s was not answered: %s", relay.id, error)
             outcome = None

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from acp_notebook.bridge import mapping, records
+from acp_notebook.bridge.gateway import NO_TIMEOUT
 from acp_notebook.bridge.protocol import BadParams, GatewayClosed, GatewayError
 from acp_notebook.bridge.records import after_prompt
 from acp_notebook.bridge.recovery import run_state
@@ -38,8 +39,8 @@ class Found:
     """
     What the ledger has for a load.
 
-    `updates` is None unless all of the session is there. `running` are runs of dead bridges
-    that the gateway still works on.
+    `updates` is None unless all of the session is there. `running` are its runs that still go
+    on: of this bridge, of another one, or of one that is dead.
     """
 
     ledger_id: str | None = None
@@ -105,30 +106,32 @@ class Loader:
         return replace(found, updates=self._ledger.replay(ident), running=running)
 
     async def _make_whole(self, ident: str, row: LedgerSession) -> tuple[str, ...]:
-        """Settle what dead bridges left open; return the runs that still go on."""
-        marks = [m for m in self._ledger.open_marks(ident) if not m.alive and not m.own]
+        """Settle what dead bridges left open; return the runs that still go on, theirs and others'."""
+        marks = self._ledger.open_marks(ident)
+        alive = tuple(mark.run_id for mark in marks if mark.alive or mark.own)
+        marks = [mark for mark in marks if mark.run_id not in alive]
         if not marks:
-            return ()
+            return alive
         try:
             transcript = await self._history.read(row.session_key)
             states = {mark.run_id: await self._state(mark.run_id) for mark in marks}
         except GatewayClosed:
-            return ()
+            return alive
         running = tuple(run_id for run_id, state in states.items() if state == "running")
         for mark in marks:
             if mark.run_id not in running:
                 after = after_prompt(transcript, mark.run_id)
                 rest = self._rest(ident, mark.run_id, after, partial(self._link, row.cwd))
                 self._updates.record(self._ledger.clear_mark, ident, mark.run_id, rest, at=now_ms())
-        return running
+        return alive + running
 
     async def _state(self, run_id: str) -> str:
         try:
-            return run_state(
-                await self._gateway.request("agent.wait", {"runId": run_id, "timeoutMs": 0})
-            )
-        except (GatewayError, TimeoutError, BadParams):
+            params = {"runId": run_id, "timeoutMs": 0}
+            answer = await self._gateway.request("agent.wait", params, timeout_s=NO_TIMEOUT)
+        except (GatewayError, BadParams):
             return "unknown"
+        return run_state(answer)
 
     def _rest(
         self,

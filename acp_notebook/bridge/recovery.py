@@ -26,6 +26,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from acp_notebook.bridge import records
+from acp_notebook.bridge.gateway import NO_TIMEOUT
 from acp_notebook.bridge.protocol import BadParams, GatewayClosed, GatewayError
 
 if TYPE_CHECKING:
@@ -183,10 +184,12 @@ class Recovery:
         """Ask the gateway what became of a run, and act on it."""
         params = {"runId": prompt.run_id, "timeoutMs": 0}
         try:
-            answer = await self._gateway.request("agent.wait", params)
-        except (GatewayError, GatewayClosed, TimeoutError, BadParams) as error:
-            _log.info("run %s could not be looked up: %s", prompt.run_id, error)
+            answer = await self._gateway.request("agent.wait", params, timeout_s=NO_TIMEOUT)
+        except GatewayClosed:
             return
+        except (GatewayError, BadParams) as error:
+            _log.warning("run %s could not be looked up: %s", prompt.run_id, error)
+            answer = {}
         if prompt.is_ended:
             return
         state = run_state(answer)

@@ -147,11 +147,11 @@ class GatewayDouble:
 
     # What a test does and looks at
 
-    async def next_run(self, within_s: float = 20) -> Run:
+    async def next_run(self, within_s: float = 60) -> Run:
         """The next run that `chat.send` starts."""
         return await asyncio.wait_for(self.started.get(), within_s)
 
-    async def until(self, ready: Any, within_s: float = 20) -> Any:
+    async def until(self, ready: Any, within_s: float = 60) -> Any:
         """Wait until `ready()` is true; looked at after each request and connection change."""
         async with asyncio.timeout(within_s), self._changed:
             await self._changed.wait_for(ready)

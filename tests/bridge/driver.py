@@ -12,7 +12,7 @@ from typing import Any, Self
 from acp_notebook import wire
 
 ROOT = Path(__file__).resolve().parents[2]
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 
 
 class BridgeClient:

@@ -464,6 +464,54 @@ async def test_a_run_that_outlives_its_bridge_goes_on_after_the_load(
     assert open_calls(told) == set()
 
 
+async def test_an_approval_outlives_its_bridge(
+    gateway: GatewayDouble, bridges: Callable[..., Any]
+) -> None:
+    """The client goes away with an open permission: it stays open, and the next load asks again."""
+    bridge = await bridges()
+    session = await bridge.new_session()
+    bridge.prompt(session)
+    run = await gateway.next_run()
+    await run.tool("call_1")
+    ident = await gateway.approval(run, "date")
+    await bridge.until(bridge.asked)
+    await bridge.stop()
+    assert gateway.asked("exec.approval.resolve") == []
+    second = await bridges()
+    second.permission = lambda _params: "allow-once"
+    told = story(await second.load(session))
+    assert [u.get("status") for u in told if "toolCallId" in u] == ["in_progress"]
+    await gateway.until(lambda: not gateway.approvals)
+    assert gateway.asked("exec.approval.resolve") == [{"id": ident, "decision": "allow-once"}]
+    assert second.asked()[0]["params"]["toolCall"]["toolCallId"] == "call_1"
+    await run.result("call_1", "Monday")
+    await run.end()
+    await second.until(lambda: not open_calls(second.updates()))
+
+
+async def test_a_load_beside_a_running_bridge(
+    gateway: GatewayDouble, bridges: Callable[..., Any]
+) -> None:
+    """A session whose prompt runs in another bridge: its call stays open, its text goes on here too."""
+    one, two = await bridges(), await bridges()
+    session = await one.new_session()
+    asked = one.prompt(session)
+    run = await gateway.next_run()
+    await run.say("Both see this. ")
+    await run.tool("call_1")
+    await one.until_update("tool_call")
+    assert open_calls(await two.load(session)) == {"call_1"}
+    await run.result("call_1", "Monday")
+    await run.say("And this.")
+    await run.end()
+    assert await one.stop_reason(asked) == "end_turn"
+    await two.until_text("And this.")
+    assert one.texts() == two.texts()
+    await two.until(lambda: not open_calls(two.updates()))
+    await one.stop()
+    assert story(await two.load(session))[1:] == story(one.updates(session))
+
+
 async def test_a_dead_link_is_noticed(gateway: GatewayDouble, bridge: BridgeClient) -> None:
     """Nothing heard for two ticks and nothing asked: the link is closed with 4000 and made anew."""
     await bridge.initialize()

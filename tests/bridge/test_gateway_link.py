@@ -34,7 +34,7 @@ class Listener:
         self.told.put_nowait(("fatal" if fatal else "error", str(error)))
 
     async def next(self) -> tuple[str, Any]:
-        return await asyncio.wait_for(self.told.get(), 20)
+        return await asyncio.wait_for(self.told.get(), 60)
 
 
 class Link:
