@@ -6,6 +6,7 @@ A draft knows its place, its turn and the item that it last became; `freeze` mak
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Literal
 
 from acp_notebook.timeline.growing import GrowingText, frozen_parts
@@ -44,9 +45,9 @@ class Draft:
         self.turn: TurnDraft
         self.item: Item
 
+    @abstractmethod
     def freeze(self) -> Item:
         """Return the item as it is now."""
-        raise NotImplementedError
 
 
 Role = Literal["user", "assistant", "thought"]

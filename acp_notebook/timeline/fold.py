@@ -159,10 +159,7 @@ class Fold:
         """Return the id, numbered when another item has it."""
         if id_ not in self.drafts:
             return id_
-        number = self.numbers.get(id_, 1) + 1
-        while f"{id_}#{number}" in self.drafts:
-            number += 1
-        self.numbers[id_] = number
+        number = self.numbers[id_] = self.numbers.get(id_, 1) + 1
         return f"{id_}#{number}"
 
     def room(self) -> bool:

@@ -267,11 +267,13 @@ def copy_text(items: Iterable[Item]) -> str:
     pieces: list[str] = []
     between = False
     for item in items:
-        if not isinstance(item, MessageSegment) or item.role != "assistant":
-            between = True
-        elif not item.blank:
+        if isinstance(item, MessageSegment | Thought) and item.blank:
+            continue  # nobody sees that it stands there
+        if isinstance(item, MessageSegment) and item.role == "assistant":
             if pieces and between:
                 pieces.append("\n\n")
             pieces.append(item.text)
             between = False
+        else:
+            between = True
     return "".join(pieces)

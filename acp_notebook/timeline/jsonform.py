@@ -81,8 +81,6 @@ def to_dict(snapshot: TimelineSnapshot, *, blobs: bool = False) -> dict[str, Any
 
 def encode(value: Any, *, blobs: bool = False) -> Any:
     """Return the JSON of an item, a part, or what they hold."""
-    if isinstance(value, Text):
-        return str(value)
     if isinstance(value, tuple):
         return [encode(member, blobs=blobs) for member in value]
     if not hasattr(value, "__dataclass_fields__"):

@@ -83,19 +83,16 @@ def entry(segment: MessageSegment, number: int) -> Question:
         ),
         None,
     )
-    if title:
+    if title is not None:
         return Question(segment.id, number, title, None)
     others = any(not isinstance(part, Markdown) for part in segment.parts)
     return Question(segment.id, number, None, "attachment" if others else "untitled")
 
 
-def title_of(text: str) -> str | None:
-    """Return the first non-empty line as plain text, at most 80 characters as a reader counts."""
-    for line in text.splitlines():
-        words = " ".join(line.split())
-        if words:
-            return cut(words, WIDTH)
-    return None
+def title_of(text: str) -> str:
+    """Return the first line with words as plain text, at most 80 characters as a reader counts."""
+    line = next(line for line in text.splitlines() if line.strip())
+    return cut(" ".join(line.split()), WIDTH)
 
 
 _JOINER = "\u200d"

@@ -121,19 +121,15 @@ class Pieces:
         return end
 
     def cut(self, start: int, stop: int) -> str:
-        """Return the characters from `start` to `stop`, at the cost of these."""
+        """Return the characters from `start` to `stop`, where a piece ends, at their cost."""
         if start >= stop:
             return ""
         ends = self._ends
         first = bisect_right(ends, start)
         last = bisect_right(ends, stop - 1, first)
-        pieces = self._pieces[first : last + 1]
-        if ends[last] > stop:
-            pieces[-1] = pieces[-1][: stop - ends[last]]
         if first:
             start -= ends[first - 1]
-        pieces[0] = pieces[0][start:]
-        return "".join(pieces)
+        return "".join((self._pieces[first][start:], *self._pieces[first + 1 : last + 1]))
 
 
 class TextBuffer:

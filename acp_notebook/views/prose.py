@@ -29,6 +29,7 @@ INLINE = re.compile(
     r"|~~(?=\S)(?P<struck>.{1,1000}?)(?<=\S)~~",
     re.DOTALL,
 )
+MARKS = (("strong", "strong"), ("star", "em"), ("under", "em"), ("struck", "del"))
 DEEPEST = 8
 
 
@@ -132,21 +133,24 @@ def table_html(table: Table) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def inline(text: str, depth: int = 0) -> str:
-    """Return one run of inline text."""
-    if depth == DEEPEST:
-        return escape(text)
+def inline(text: str) -> str:
+    """
+    Return one run of inline text.
+
+    Each mark ends at its first end, so that none stands inside another of its kind and the depth
+    is that of the kinds.
+    """
     pieces: list[str] = []
     at = 0
     for match in INLINE.finditer(text):
         pieces.append(escape(text[at : match.start()]))
-        pieces.append(one_inline(match, depth + 1))
+        pieces.append(one_inline(match))
         at = match.end()
     pieces.append(escape(text[at:]))
     return "".join(pieces)
 
 
-def one_inline(match: re.Match[str], depth: int) -> str:
+def one_inline(match: re.Match[str]) -> str:
     """Return one inline construct."""
     if match["code"]:
         return f"<code>{escape(match['span'].strip() or match['span'])}</code>"
@@ -157,11 +161,9 @@ def one_inline(match: re.Match[str], depth: int) -> str:
         rest = match["auto"][len(address) :]
         return f"{link(address, escape(address))}{escape(rest)}"
     if match["label"] is not None:
-        return link(match["href"], inline(match["label"], depth) or escape(match["href"]))
-    for group, tag in (("strong", "strong"), ("star", "em"), ("under", "em"), ("struck", "del")):
-        if match[group]:
-            return f"<{tag}>{inline(match[group], depth)}</{tag}>"
-    return escape(match[0])
+        return link(match["href"], inline(match["label"]) or escape(match["href"]))
+    group, tag = next((group, tag) for group, tag in MARKS if match[group])
+    return f"<{tag}>{inline(match[group])}</{tag}>"
 
 
 def link(href: str, label: str) -> str:

@@ -96,6 +96,7 @@ class TestGrouping:
             ([message("a", "m"), call(), message("b", "m")], "a\n\nb"),
             ([message("a", "m"), thought("t"), plan("p"), message("b", "n")], "a\n\nb"),
             ([thought("t"), message("a", "m")], "a"),
+            ([message("a"), thought(" "), message("b")], "ab"),
             ([call(content=[output("x")])], ""),
             ([message("a", "m"), message("\n", "n"), message("b", "o")], "ab"),
         ],

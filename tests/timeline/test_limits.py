@@ -42,6 +42,7 @@ def test_items_past_the_limit_are_dropped():
         [call("a"), call("b"), call("c"), call("d"), message("x"), thought("y"), plan("z")]
     )
     timeline.apply(update("agent_message_chunk", content={"type": "image"}))
+    timeline.apply(update("plan_update", plan={"planId": "p", "type": "items", "entries": []}))
     timeline.apply([update("notice", title="n"), update("compaction_update", compactionId="c")])
     timeline.request_permission(1, permission("new"))
     timeline.request_permission(2, permission("a"))

@@ -241,6 +241,18 @@ class TestWholeMessages:
         )
         assert texts(shot) == {"msg:assistant:m:0": "", "msg:assistant:m:1": "xy"}
 
+    def test_an_earlier_segment_that_is_empty_already_is_not_touched(self):
+        """It does not differ."""
+        timeline = folded(
+            message("a", "m"),
+            self.whole("agent_message", "m"),
+            call(),
+            message("b", "m"),
+            version=2,
+        )
+        touched = timeline.apply(self.whole("agent_message", "m", text("x")))
+        assert touched == ("msg:assistant:m:1",)
+
     def test_content_makes_a_message_that_is_not_known(self):
         """It is an ordinary segment, and closes what a first chunk closes."""
         shot = snapshot(

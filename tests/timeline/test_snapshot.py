@@ -131,6 +131,12 @@ class TestLookup:
         assert [t.rows for t in turn.tables] == [(("1",),)]
 
 
+def test_a_timeline_knows_its_session():
+    """Id and generation, for routing."""
+    timeline = Timeline("s", generation=7)
+    assert (timeline.session_id, timeline.generation) == ("s", 7)
+
+
 class TestSharing:
     """What has not changed is the same object."""
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_notebook.timeline.text import GAP, Text, TextBuffer, head_and_tail, valid
+from tests.timeline.updates import folded, message
 
 # Text as a careless encoder may send it: with halves of surrogate pairs.
 CODES = st.one_of(
@@ -88,6 +89,9 @@ def test_an_older_text_stays_what_it_was():
         texts.append(buffer.text())
     assert [str(text) for text in texts] == ["a", "ab", "abc", "abcd"]
     assert [text.since(1) for text in texts] == ["", "b", "bc", "bcd"]
+    buffer.pending.append("e")
+    fresh = buffer.text()
+    assert (fresh.since(5), fresh.since(9)) == ("", "")
 
 
 def test_nothing_appended_is_the_same_text():
@@ -100,6 +104,14 @@ def test_nothing_appended_is_the_same_text():
     assert buffer.text() is first
     buffer.pending.append("\ude00")
     assert str(buffer.text()) == "a😀"
+
+
+def test_a_part_that_only_waits_is_the_same_part():
+    """Half a character is no news for a view."""
+    timeline = folded(message("a", "m"))
+    before = timeline.snapshot().items[0].parts[0]
+    timeline.apply(message("\ud83d", "m"))
+    assert timeline.snapshot().items[0].parts[0] is before
 
 
 def test_closing_twice_changes_nothing():

@@ -236,6 +236,11 @@ class TestUpsert:
         found = one(call(name="R", _meta={"toolName": "x"}), call_update(_meta={"toolName": "y"}))
         assert found.name == "R"
 
+    def test_a_parent_stays(self):
+        """The first that was named."""
+        first, second = ({"parentToolCallId": parent} for parent in "ab")
+        assert one(call(_meta=first), call_update(_meta=second)).parent_tool_call_id == "a"
+
     def test_an_error_text_is_kept(self):
         """Some agents send one beside the status."""
         assert one(call(status="failed", error="why")).error == "why"

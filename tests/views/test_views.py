@@ -252,6 +252,7 @@ class TestMarkdown:
             update("plan_update", plan={"planId": "q", "type": "file", "uri": "file:///p.md"}),
         )
         assert shot.to_markdown() == "**Plan**\n\n# x &lt;b>\n\n**Plan**\n\n- See file:///p.md\n"
+        assert shot.to_text() == "[plan]\n    # x <b>\n\n[plan]\n    See file:///p.md\n"
 
     @pytest.mark.parametrize(
         ("uri", "found"),
@@ -547,6 +548,12 @@ class TestFrame:
         with pytest.raises(ValueError, match="not of 'numpy'"):
             rich().to_frame("numpy")
 
+    def test_a_turn_without_items_has_no_row(self):
+        """Work that has shown nothing yet."""
+        shot = folded(update("state_update", state="running"), version=2).snapshot()
+        assert len(shot.turns) == 1
+        assert len(shot.to_frame()) == 0
+
     def test_times_of_a_turn_stand_once(self):
         """So that a column can be summed; unknown ones are null."""
         timeline = folded(prompt="a")
@@ -618,6 +625,13 @@ class TestWords:
             "@@ p",
             "delete /b",
         ]
+
+    def test_an_empty_terminal_shows_nothing(self):
+        """What stands beside it is enough."""
+        (found,) = snapshot(
+            call(content=[{"type": "terminal", "terminalId": "t"}, output("x")])
+        ).tool_calls
+        assert words.output_of(found) == [("text", "x")]
 
     def test_statuses(self):
         """In words; what has no result is not called success."""
