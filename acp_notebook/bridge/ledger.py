@@ -127,8 +127,9 @@ class Ledger:
 
         Call `flush` where it must not wait: a permission is asked, a tool call has ended.
         """
-        run_id = None if run_id is None else _text(run_id)
-        self._queue.append(_text(session_id), update, run_id, at)
+        if not (session_id.isascii() and (run_id is None or run_id.isascii())):
+            session_id, run_id = _text(session_id), None if run_id is None else _text(run_id)
+        self._queue.append(session_id, update, run_id, at)
 
     def settle_prompt(self, session_id: str, run_id: str, at: int) -> None:
         """Note that a prompt was settled, with the updates before it, at once."""
@@ -239,7 +240,7 @@ class Ledger:
 
 def _text(value: str) -> str:
     """The string as SQLite can store it: a lone surrogate has no UTF-8."""
-    return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    return value.encode("utf-8", "replace").decode()
 
 
 def _say_on_stderr(text: str) -> None:

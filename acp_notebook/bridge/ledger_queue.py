@@ -209,8 +209,9 @@ class WriteQueue:
 
     def _arm(self) -> None:
         """Have the waiting rows written in time, when there is a loop that can, and it is here."""
-        here = self._thread == threading.get_ident()
-        if here and self._pending and self._call_later and not self._timer and not self._closed:
+        if self._timer or self._call_later is None or not self._pending or self._closed:
+            return
+        if self._thread == threading.get_ident():
             self._timer = True
             self._call_later(self._retry_s or self._limits.flush_after_s, self._tick)
 

@@ -118,18 +118,17 @@ def _apply(
 ) -> _Session | None:
     rows: list[Row] = []
     for op in ops:
-        if isinstance(op, Begin):
-            session, rows = _begin(db, session_id, session, op, rows)
-            continue
-        if session is None:
-            if not isinstance(op, Row | TextRun | Accept):
-                continue
+        if session is None and isinstance(op, Row | TextRun | Accept):
             # What it began with is not here, so it can never replay.
             session = _Session(session_id, "", "", complete=False, created_at=op.at, new=True)
         if isinstance(op, Row):
             rows.append(op)
         elif isinstance(op, TextRun):
             rows.append(op.row())
+        elif isinstance(op, Begin):
+            session, rows = _begin(db, session_id, session, op, rows)
+        elif session is None:
+            continue
         elif isinstance(op, Accept):
             _insert(db, session, [*rows, *op.rows])
             rows = []
@@ -202,8 +201,8 @@ def _insert(db: sqlite3.Connection, session: _Session, rows: list[Row]) -> None:
     db.executemany(
         "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)",
         [
-            (session_id, seq, row.at, key, row.run_id, row.body)
-            for seq, row in enumerate(rows, session.next_seq)
+            (session_id, seq, at, key, run_id, body)
+            for seq, (run_id, at, body, _) in enumerate(rows, session.next_seq)
         ],
     )
     session.next_seq += len(rows)
