@@ -174,9 +174,9 @@ class Player:
             ledger.begin_session("s", "k", "/w", 1)
             for number in range(5000):
                 update = {"sessionUpdate": "tool_call", "toolCallId": f"t{number}"}
-                began = time.perf_counter()
+                began = time.process_time()
                 ledger.append("s", update, run_id="r", at=2)
-                self.times.append(time.perf_counter() - began)
+                self.times.append(time.process_time() - began)
             assert len(ledger.replay("s")) == 5000
 
     # Facts
