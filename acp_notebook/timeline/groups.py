@@ -8,11 +8,14 @@ items and before file activity.
 
 from __future__ import annotations
 
+from itertools import compress, count
+from operator import is_, is_not
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from acp_notebook.timeline.frozen import frozen
 from acp_notebook.timeline.items import MessageSegment, Thought, ToolCall, copy_text
 from acp_notebook.timeline.parts import Attachment, Image
+from acp_notebook.timeline.sequence import WIDTH
 
 if TYPE_CHECKING:
     from acp_notebook.timeline.items import Item
@@ -154,44 +157,57 @@ class GroupCache:
 
     def __init__(self) -> None:
         self._chunks: tuple[tuple[Turn, ...], ...] = ()
-        self._turns: list[tuple[Turn, tuple[Group, ...]]] = []
-        self._groups: tuple[Group, ...] = ()
+        self._groups: list[Group] = []
+        self._starts: list[int] = []  # where the groups of each turn begin
+        self._whole: tuple[Group, ...] = ()
 
     def groups(self, snapshot: TimelineSnapshot) -> tuple[Group, ...]:
         """Return the display groups of a snapshot."""
         chunks = snapshot.turns.chunks
-        known = self._turns
-        del known[len(snapshot.turns) :]
+        old = self._chunks
+        if len(snapshot.turns) < len(self._starts):
+            old, self._groups, self._starts, self._whole = (), [], [], ()
         changed = False
-        at = 0
         for number, chunk in enumerate(chunks):
-            if number < len(self._chunks) and chunk is self._chunks[number]:
-                at += len(chunk)
+            known = old[number] if number < len(old) else ()
+            if chunk is known:
                 continue
-            for turn in chunk:
-                if at == len(known):
-                    known.append((turn, group_turn(turn)))
-                    changed = True
-                elif known[at][0] is not turn:
-                    known[at] = (turn, reused(known[at][1], group_turn(turn)))
-                    changed = True
-                at += 1
+            first = number * WIDTH
+            for at in compress(count(), map(is_not, known, chunk)):
+                self._replace(first + at, chunk[at])
+            for turn in chunk[len(known) :]:
+                self._starts.append(len(self._groups))
+                self._groups.extend(group_turn(turn))
+            changed = True
         self._chunks = chunks
-        if changed or not known:
-            self._groups = tuple(group for _, groups in known for group in groups)
-        return self._groups
+        if changed:
+            self._whole = tuple(self._groups)
+        return self._whole
+
+    def _replace(self, index: int, turn: Turn) -> None:
+        """Group a turn anew, keeping the object of a group in which nothing has changed."""
+        starts = self._starts
+        start = starts[index]
+        stop = starts[index + 1] if index + 1 < len(starts) else len(self._groups)
+        made = reused(self._groups[start:stop], group_turn(turn))
+        self._groups[start:stop] = made
+        moved = start + len(made) - stop
+        if moved:
+            starts[index + 1 :] = [later + moved for later in starts[index + 1 :]]
 
 
-def reused(old: tuple[Group, ...], new: tuple[Group, ...]) -> tuple[Group, ...]:
+def reused(old: list[Group], new: tuple[Group, ...]) -> list[Group]:
     """Return the new groups, with the old object where nothing in it has changed."""
-    return tuple(next((known for known in old if same(known, group)), group) for group in new)
+    if len(old) == len(new):
+        return [known if same(known, group) else group for known, group in zip(old, new)]  # noqa: B905  # hot, and equally long
+    return [next((known for known in old if same(known, group)), group) for group in new]
 
 
 def same(old: Group, new: Group) -> bool:
     """Whether two groups hold the same objects."""
     return (
-        old.kind == new.kind
-        and len(old.items) == len(new.items)
-        and all(a is b for a, b in zip(old.items, new.items, strict=True))
+        len(old.items) == len(new.items)
+        and old.items[-1] is new.items[-1]  # where an open turn differs
         and old.attachments == new.attachments
+        and all(map(is_, old.items, new.items))
     )
