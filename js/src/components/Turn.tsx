@@ -78,7 +78,7 @@ export function AssistantGroup({ id }: { id: string }): JSX.Element | null {
   const running = turn?.state === "running";
   const agent = agentName(store);
   return (
-    <section class={`acp-group acp-assistant ${running ? "acp-live" : ""}`} data-group={id} aria-label={agent}>
+    <section class={`acp-group acp-assistant ${running ? "acp-running" : ""}`} data-group={id} aria-label={agent}>
       <div class="acp-identity" aria-hidden="true" title={agent}>{[...agent.trim()][0]?.toUpperCase() ?? "?"}</div>
       <div class="acp-content">
         {(JSON.parse(entries.value) as Entry[]).map((entry) => {
