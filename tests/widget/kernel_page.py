@@ -63,7 +63,7 @@ class KernelPage:
 
     # -- in
 
-    def until(self, done: Callable[[], object], *, timeout_s: float = 30) -> None:
+    def until(self, done: Callable[[], object], *, timeout_s: float = 90) -> None:
         """Take what the kernel sends until that is true."""
         deadline = time.monotonic() + timeout_s
         while not done():

@@ -28,7 +28,7 @@ def heard(message):
 
 print(made.comm_id)
 """
-BLOCK = "made.send({}); print(clicked.wait(20), where); clicked.clear(); where.clear()"
+BLOCK = "made.send({}); print(clicked.wait(60), where); clicked.clear(); where.clear()"
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +41,10 @@ def click_in_busy_cell(running: Kernel, comm_id: str, cell: str) -> str:
     """Start a cell, send a comm message once it runs, and return what the cell printed."""
     client = running.client
     run_id = client.execute(cell)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     clicked, printed = False, ""
     while time.monotonic() < deadline:
-        message = client.get_iopub_msg(timeout=30)
+        message = client.get_iopub_msg(timeout=90)
         if message["parent_header"].get("msg_id") != run_id:
             continue
         if message["msg_type"] == "comm_msg" and not clicked:
@@ -54,7 +54,7 @@ def click_in_busy_cell(running: Kernel, comm_id: str, cell: str) -> str:
         elif message["msg_type"] == "stream":
             printed += message["content"]["text"]
         elif message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
-            client.get_shell_msg(timeout=30)
+            client.get_shell_msg(timeout=90)
             return printed
     raise TimeoutError(printed)
 
