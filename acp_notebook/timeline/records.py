@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acp_notebook.timeline.reducer import Timeline
+from acp_notebook.timeline.tools import PARENT_IDS, TOOL_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,9 +43,8 @@ KEPT_META = frozenset(
         "terminal_output",
         "terminal_output_delta",
         "terminal_exit",
-        "toolName",
-        "parentToolUseId",
-        "parentToolCallId",
+        *TOOL_NAMES,
+        *PARENT_IDS,
     }
 )
 """What the reducer reads from `_meta`; nothing else of it is recorded."""
@@ -308,11 +308,11 @@ class _RecordFold:
     def opened(
         self, session_id: str, method: str, result: Mapping[str, Any], params: Mapping[str, Any]
     ) -> None:
-        """Note that a session is open; one that has replayed nothing yet does so from here on."""
+        """Note that a session is open; a load that has replayed nothing does so from here on."""
         timeline = self.open(session_id)
         timeline.apply_response(method, result, params)
         self.timelines[session_id] = self.timelines.pop(session_id)
-        if len(timeline.snapshot()):
+        if method != "session/load" or len(timeline.snapshot()):
             self.replaying.discard(session_id)
 
     def close(self, message: Mapping[str, Any]) -> None:

@@ -219,13 +219,21 @@ def keep_terminals(call: ToolDraft, parts: list[Any]) -> None:
                 part.cards.pop(call.id, None)
 
 
+TOOL_NAMES = ("toolName", "tool_name")
+PARENT_IDS = ("parentToolUseId", "parentToolCallId", "parent_tool_call_id")
+"""What is read from `_meta`, or from an agent's own object in it (`claudeCode`)."""
+
+
 def read_meta(fold: Fold, call: ToolDraft, meta: dict[str, Any]) -> None:
     """Read from `_meta` what has no field: tool name, parent call, an agent's own terminal."""
     for holder in (meta, *(value for value in meta.values() if isinstance(value, dict))):
         if call.name is None:
-            call.name = text_or_none(holder.get("toolName"))
+            call.name = first_text(holder, TOOL_NAMES)
         if call.parent is None:
-            call.parent = text_or_none(
-                holder.get("parentToolUseId") or holder.get("parentToolCallId")
-            )
+            call.parent = first_text(holder, PARENT_IDS)
     from_meta(fold, call, meta)
+
+
+def first_text(holder: dict[str, Any], keys: tuple[str, ...]) -> str | None:
+    """Return the first of these members that is a text."""
+    return next((valid(holder[key]) for key in keys if isinstance(holder.get(key), str)), None)

@@ -150,6 +150,11 @@ class TestFolding:
         record.update(user("q"), message("old")).prompt(3, "hi").update(message("new"))
         assert [item.historical for item in record.snapshot().items] == [True, True, False, False]
 
+    def test_a_resumed_session_is_live_from_its_answer(self):
+        """Only a load is waited for."""
+        record = Record().request(2, "session/resume", sessionId=SESSION).result(2)
+        assert not record.update(message("live")).snapshot().items[0].historical
+
     def test_a_fork_replays_under_its_new_id(self):
         """Before its answer; a new session does not."""
         record = Record().opened().request(2, "session/fork", sessionId=SESSION)
