@@ -11,21 +11,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-REDACTED = "[redacted]"
+from acp_notebook.timeline.records import KEPT_META
 
-META_KEPT = frozenset(
-    {
-        "terminal_info",
-        "terminal_output",
-        "terminal_output_delta",
-        "terminal_exit",
-        "tool_name",
-        "toolName",
-        "parentToolCallId",
-        "parent_tool_call_id",
-    }
-)
-"""Keys of `_meta` that the timeline reads; all others are dropped from records and traces."""
+REDACTED = "[redacted]"
 
 _SECRET_LISTS = frozenset({"env", "headers"})
 _URL_CREDENTIALS = re.compile(r"(?<=://)[^/@\s:]+(?::[^/@\s]*)?@")
@@ -54,7 +42,7 @@ def _redact(value: Any) -> Any:
 
 def _redact_field(key: str, value: Any) -> Any:
     if key == "_meta" and isinstance(value, dict):
-        return {k: _redact(v) if k in META_KEPT else REDACTED for k, v in value.items()}
+        return {k: _redact(v) if k in KEPT_META else _kept_of(v) for k, v in value.items()}
     if key in _SECRET_LISTS and isinstance(value, list):
         return [
             {**item, "value": REDACTED} if isinstance(item, dict) and "value" in item else REDACTED
@@ -63,6 +51,13 @@ def _redact_field(key: str, value: Any) -> Any:
     if key in _SECRET_LISTS and isinstance(value, dict):
         return dict.fromkeys(value, REDACTED)
     return _redact(value)
+
+
+def _kept_of(value: Any) -> Any:
+    """An agent's own object in `_meta` (`claudeCode`): what the timeline reads of it, no more."""
+    if isinstance(value, dict):
+        return {k: _redact(v) for k, v in value.items() if k in KEPT_META}
+    return REDACTED
 
 
 def shorten(value: Any) -> Any:
