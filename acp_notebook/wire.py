@@ -84,7 +84,18 @@ class LineDecoder:
         else:
             frames.extend(self._line(first, len(first)))
         for line in whole:
-            frames.extend(self._line(line, len(line)))
+            size = len(line)
+            if size <= self._max:
+                try:
+                    value = from_json(line)
+                except ValueError:
+                    value = None
+                if type(value) is dict:
+                    self._at_start = False
+                    frames.append(Message(value, size))
+                    continue
+            # Whatever is odd about it is found out the slow way.
+            frames.extend(self._line(line, size))
         self._keep(last)
         return frames
 

@@ -37,7 +37,8 @@ class Trace:
     """A ring of the last `limit` messages."""
 
     def __init__(self, limit: int = 500) -> None:
-        self._ring: deque[TraceEntry] = deque(maxlen=limit)
+        # Plain tuples: a note is taken for every message that passes, an entry is made when asked for.
+        self._ring: deque[tuple[int, float, Direction, str, int, str, Any]] = deque(maxlen=limit)
         self._seq = 0
         self.counts: Counter[str] = Counter()
 
@@ -50,15 +51,10 @@ class Trace:
             message = shorten(redact(message))
         if reason:
             self.counts[reason] += 1
-        self._ring.append(
-            TraceEntry(self._seq, time.time(), direction, kind, size, reason, message)
-        )
+        self._ring.append((self._seq, time.time(), direction, kind, size, reason, message))
 
     def entries(self) -> list[TraceEntry]:
         """Return what is kept, oldest first, without secrets and long strings."""
         return [
-            TraceEntry(
-                e.seq, e.at, e.direction, e.kind, e.size, e.reason, shorten(redact(e.message))
-            )
-            for e in list(self._ring)
+            TraceEntry(*entry[:6], message=shorten(redact(entry[6]))) for entry in list(self._ring)
         ]
