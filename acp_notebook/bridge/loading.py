@@ -142,9 +142,7 @@ class Loader:
     ) -> list[dict[str, Any]] | None:
         """What followed the prompt: the transcript's word, else what was recorded, calls closed."""
         if after is not None:
-            error = records.error_text(after)
-            said = [mapping.text_chunk("agent_message_chunk", error)] if error else []
-            return [*transcript_updates(after, link=link), *said]
+            return transcript_updates(after, link=link)
         try:
             events = self._ledger.events(ident)
         except ValueError:

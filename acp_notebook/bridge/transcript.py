@@ -95,7 +95,10 @@ class _Mapping:
             else:
                 self._message(_content(block))
         for content in records.media_facts(record, self._link) if self._link else ():
-            self._chunk("agent_message_chunk", content)
+            if records.chunk_of(content) not in self.updates:
+                self._chunk("agent_message_chunk", content)
+        if error := records.error_text([record]):
+            self.updates.append(text_chunk("agent_message_chunk", error))
 
     def _message(self, content: dict[str, Any] | None) -> None:
         if content is None:

@@ -298,3 +298,19 @@ def test_any_json_is_mapped(records: list) -> None:
         if u["sessionUpdate"] == "tool_call_update" and u["status"] in {"completed", "failed"}
     }
     assert opened == ended
+
+
+def test_what_stands_beside_the_text() -> None:
+    """Media facts become links, once; the error that a model ended with is a message."""
+    link = {"type": "resource_link", "uri": "file:///a.png", "name": "a.png"}
+    record = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "MEDIA:/a.png"}],
+        "__openclaw": {"media": [{"path": "/a.png"}]},
+        "stopReason": "error",
+        "errorMessage": "400 bad",
+    }
+    assert [u["content"] for u in transcript_updates([record], link=lambda _reference: link)] == [
+        link,
+        {"type": "text", "text": "400 bad"},
+    ]
