@@ -83,36 +83,37 @@ pieces = st.lists(
 ).map("".join)  # fmt: skip
 
 
-def visible_tags(markdown):
-    """Return what could begin a tag outside of code, by a reading that believes in little code."""
-    open_fence = None
-    found = []
+def outside_of_code(markdown):
+    """Return the lines that are in no fenced block, and the line before each block."""
+    fence, outside, before, last = None, [], [], ""
     for line in markdown.split("\n"):
-        if open_fence is not None:
-            if line == open_fence:
-                open_fence = None
-            continue
-        if re.match(r"^`{3,}[^`]*$", line):
-            open_fence = re.match(r"^`+", line)[0]
-            continue
-        # Without table bars, only code spans that pair within the line are code.
-        found += re.findall(
-            r"<[A-Za-z/!?]", re.sub(r"(?<!`)(`+)(?!`)[^|]*?(?<!`)\1(?!`)", "", line)
-        )
-    return found
+        opened = re.match(r"^(`{3,})[^`]*$", line)
+        if fence is not None:
+            fence, last = (None, "") if line == fence else (fence, last)
+        elif opened:
+            before.append(last)
+            fence = opened[1]
+        else:
+            outside.append(line)
+            last = line
+    assert fence is None
+    return outside, before
+
+
+def visible_tags(line):
+    """Return what could begin a tag, by a reading that believes only in spans that pair in the line."""
+    spans = r"(?<!`)(`+)(?!`)[^|]*?(?<!`)\1(?!`)"
+    return re.findall(r"<[A-Za-z/!?]", re.sub(spans, "", line))
 
 
 @settings(deadline=None, max_examples=300)
 @given(pieces)
 def test_no_tag_is_left_outside_of_code(text):
     """Fences stand at the margin, with a blank line before them, and end."""
-    safe = safe_markdown(text)
-    assert visible_tags(safe) == []
-    lines = safe.split("\n")
-    fences = [at for at, line in enumerate(lines) if re.match(r"^`{3,}[^`]*$", line)]
-    assert "![" not in re.sub(r"(?s)```.*?```", "", safe) or "`" in safe
-    for at in fences[::2]:
-        assert at == 0 or not lines[at - 1].strip() or re.match(r"^`{3,}", lines[at - 1])
+    outside, before = outside_of_code(safe_markdown(text))
+    assert [tag for line in outside for tag in visible_tags(line)] == []
+    assert [line for line in before if line.strip()] == []
+    assert [line for line in outside if "![" in line and "`" not in line] == []
 
 
 @given(st.text(alphabet="`\\|<a !["))
