@@ -31,6 +31,8 @@ parser.add_argument("--store")
 parser.add_argument("--pids")
 parser.add_argument("--want-login", action="store_true")
 parser.add_argument("--no-capabilities", action="store_true")
+parser.add_argument("--late-replay", action="store_true")
+parser.add_argument("--early", type=int, default=0)
 options = parser.parse_args()
 
 if options.ignore_term:
@@ -198,6 +200,8 @@ def handle(message):
             "available_commands_update",
             availableCommands=[{"name": "early", "description": ""}],
         )
+        for n in range(options.early):
+            wire.say(session, f"early {n} ")
         wire.answer(
             message,
             {
@@ -216,9 +220,11 @@ def handle(message):
         if session not in history:
             wire.fail(message, -32002, "Resource not found", {"uri": session})
             return
-        if method == "session/load":
+        if method == "session/load" and not options.late_replay:
             replay(session)
         wire.answer(message, {})
+        if method == "session/load" and options.late_replay:
+            replay(session)
     elif method == "session/fork":
         session = new_id()
         history[session] = json.loads(json.dumps(history[params["sessionId"]]))
