@@ -216,7 +216,9 @@ class TestReaper:
             check=True,
             start_new_session=True,
         )
-        assert int(done.stdout.split()[1], 16) == 0
+        ignored = int(done.stdout.split()[1], 16)
+        # Those that the C library keeps for itself (32, 33) may come ignored from far above.
+        assert not ignored & sum(1 << number - 1 for number in signal.valid_signals())
 
 
 class TestCommand:
