@@ -280,5 +280,3 @@ def open_calls(updates: list[dict[str, Any]]) -> set[str]:
                 update["toolCallId"], "pending"
             )
     return {ident for ident, last in status.items() if last not in {"completed", "failed"}}
-
-

@@ -125,7 +125,9 @@ async def restart(gateway: GatewayDouble, sides: list[Side]) -> None:
         await side.answered()
 
 
-async def play(seed: int, gateway: GatewayDouble, start: Callable[[], Any], state_dir: Path) -> None:
+async def play(
+    seed: int, gateway: GatewayDouble, start: Callable[[], Any], state_dir: Path
+) -> None:
     chance = random.Random(seed)
     sides = [Side(gateway, start), Side(gateway, start)]
     for side in sides:

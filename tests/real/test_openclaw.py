@@ -228,7 +228,7 @@ async def test_a_cancel_that_starts_at_the_gateway(
     asked = bridge.prompt(session, fake({**SLOW, "repeat": 60}))
     await bridge.until_text("words of")
     operator = Operator()
-    token = Path(info["token_file"]).read_text().strip()
+    token = Path(info["token_file"]).read_text().strip()  # noqa: ASYNC240 - nothing else runs yet
     options = BridgeOptions(url=info["direct_url"], token=token, state_dir=tmp_path / "operator")
     gateway = Gateway(options, operator)
     link = asyncio.create_task(gateway.run())
