@@ -108,7 +108,7 @@ class TestBadLines:
         ]
         assert frames(b"[]\n") == []
 
-    @pytest.mark.parametrize("pieces", [1, 3, 1000])
+    @pytest.mark.parametrize("pieces", [1, 3, 1000, 100_000])
     def test_a_line_past_the_limit_is_dropped_alone(self, pieces):
         """Its head is told, however it came; a line at the limit passes."""
         long = b'{"a":"' + b"x" * 5000 + b'"}'

@@ -145,6 +145,14 @@ def test_thoughts_coalesce_without_ids():
     assert texts(snapshot(thought("a"), thought("b"))) == {"thought:~1:0": "ab"}
 
 
+def test_half_a_character_is_given_up_when_its_segment_closes():
+    """And the segment is touched by what closes it."""
+    timeline = folded(message("a\ud83d", "m"))
+    assert timeline.snapshot().items[0].text == "a"
+    assert timeline.apply(call()) == ("msg:assistant:m:0", "tool:t1")
+    assert timeline.snapshot().items[0].text == "a\ufffd"
+
+
 def test_neighbouring_text_is_one_part_and_other_blocks_stand_between():
     """Rule 6: part order is block order."""
     shot = snapshot(
@@ -236,7 +244,7 @@ class TestWholeMessages:
             message("a", "m"),
             call(),
             message("b", "m"),
-            self.whole("agent_message", "m", text("x"), text("y")),
+            self.whole("agent_message", "m", text("x"), text(""), text("y")),
             version=2,
         )
         assert texts(shot) == {"msg:assistant:m:0": "", "msg:assistant:m:1": "xy"}

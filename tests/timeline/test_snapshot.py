@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import pickle
 
 import pytest
@@ -12,71 +11,20 @@ from acp_notebook.timeline import (
     Markdown,
     Text,
     Timeline,
-    TimelineSnapshot,
     Unsupported,
 )
 from acp_notebook.timeline.frozen import frozen
-from acp_notebook.timeline.sequence import WIDTH, Chunks, Shared
+from acp_notebook.timeline.sequence import WIDTH
+from tests.timeline.rich import rich
 from tests.timeline.updates import (
     SESSION,
     call,
     call_update,
     folded,
     message,
-    output,
-    permission,
-    plan,
     snapshot,
-    text,
-    thought,
     update,
-    user,
 )
-
-IMAGE = {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}
-
-
-def rich():
-    """Return a timeline with an item and a part of every kind."""
-    timeline = Timeline(SESSION, generation=4)
-    timeline.apply_response("initialize", {"agentInfo": {"name": "a"}})
-    timeline.apply([user("old", "u0"), message("reply", "m0")], historical=True, at=1.0)
-    timeline.begin_prompt([text("hi"), {"type": "resource_link", "uri": "file:///a"}], at=2.0)
-    timeline.apply(
-        [
-            thought("hm", "m1"),
-            message("a", "m1"),
-            update("agent_message_chunk", content=IMAGE, messageId="m1"),
-            update("agent_message_chunk", content={**IMAGE, "type": "audio"}, messageId="m1"),
-            update("agent_message_chunk", content={"type": "hologram"}, messageId="m1"),
-            call(
-                title="T",
-                kind="edit",
-                rawInput={"a": [1, None]},
-                locations=[{"path": "/a", "line": 1}],
-                content=[
-                    output("x"),
-                    {"type": "diff", "path": "/a", "oldText": "o", "newText": "n"},
-                    {"type": "diff", "changes": [{"operation": "add", "path": "/b"}]},
-                    {"type": "terminal", "terminalId": "t"},
-                    {"type": "diff"},
-                    {"type": "content", "content": {"type": "resource", "resource": {"text": "e"}}},
-                ],
-            ),
-            plan("one"),
-            update("notice", severity="info", title="n"),
-            update("usage_update", used=1, size=2, cost={"amount": 1, "currency": "EUR"}),
-            update("hologram"),
-        ]
-    )
-    timeline.terminal_output("t", "out", {"exitCode": 0})
-    timeline.request_permission(7, permission())
-    timeline.resolve_permission(7, {"outcome": "selected", "optionId": "allow_once"}, "user")
-    timeline.supplement(1, [text("more")], source="s", evidence="e")
-    timeline.settle_prompt("end_turn", usage={"totalTokens": 3}, at=4.0)
-    timeline.begin_prompt([text("again")])
-    timeline.settle_prompt(error={"code": 1, "message": "no", "data": {"x": 1}})
-    return timeline
 
 
 class TestLookup:
@@ -165,46 +113,6 @@ class TestSharing:
         timeline.apply(call_update(str(WIDTH), title="x"))
         new = timeline.snapshot().items.chunks
         assert [a is b for a, b in zip(old, new, strict=True)] == [True, False, True]
-
-
-class TestSequence:
-    """`Shared` is a sequence like a tuple."""
-
-    def test_like_a_tuple(self):
-        """Indexes, slices, iteration, equality."""
-        members = tuple(range(200))
-        shared = Shared(members)
-        assert (len(shared), shared[0], shared[-1], shared[63], shared[64]) == (200, 0, 199, 63, 64)
-        assert tuple(shared) == members
-        assert shared[10:150:7] == members[10:150:7]
-        assert shared == members
-        assert shared == list(members)
-        assert shared == Shared(members)
-        assert shared != Shared(members[1:])
-        assert shared != "x"
-        assert pickle.loads(pickle.dumps(shared)) == shared
-        assert repr(Shared([1, 2])) == "[1, 2]"
-        for index in (200, -201):
-            with pytest.raises(IndexError, match="there are 200"):
-                shared[index]
-
-    @pytest.mark.parametrize("start", [0, 1, 63, 64, 100, 190])
-    @pytest.mark.parametrize("length", [0, 1, 5, 64, 100])
-    def test_the_growing_side_slices_like_a_list(self, start, length):
-        """Within a chunk and over many."""
-        chunks = Chunks(range(300))
-        assert chunks.slice(start, start + length) == tuple(range(start, start + length))
-
-    def test_the_growing_side_grows_and_replaces(self):
-        """Over the edge of a chunk."""
-        chunks = Chunks(range(60))
-        first = chunks.freeze()
-        chunks.extend(range(60, 200))
-        chunks.replace(3, -3)
-        second = chunks.freeze()
-        assert first == tuple(range(60))
-        assert second == (0, 1, 2, -3, *range(4, 200))
-        assert len(chunks) == 200
 
 
 class TestEquality:
@@ -312,197 +220,6 @@ class TestReprs:
         turn = folded(prompt="x")
         turn.settle_prompt("max_tokens")
         assert repr(turn.snapshot().turns[0]) == "<Turn 0: idle (max_tokens), ''>"
-
-
-class TestJson:
-    """Contract: `to_dict` has a fixed shape and `from_dict` reads it back."""
-
-    def test_round_trip(self):
-        """Through JSON, with and without the bytes."""
-        shot = rich().snapshot()
-        for blobs in (False, True):
-            data = json.loads(json.dumps(shot.to_dict(blobs=blobs)))
-            again = TimelineSnapshot.from_dict(data)
-            assert again == shot
-            assert again.to_dict(blobs=blobs) == data
-            assert again.blobs == (shot.blobs if blobs else {})
-            assert again.attachments == shot.attachments
-            assert again.generation == 4
-
-    def test_bytes_can_be_given_apart(self):
-        """By their digest."""
-        shot = rich().snapshot()
-        assert TimelineSnapshot.from_dict(shot.to_dict(), shot.blobs).blobs == shot.blobs
-
-    def test_the_shape(self):
-        """Empty and null values are written, false marks are not."""
-        assert Timeline("s").snapshot().to_dict() == {
-            "schema": 1,
-            "sessionId": "s",
-            "generation": 0,
-            "protocolVersion": 1,
-            "agent": {"name": None, "title": None, "version": None},
-            "items": [],
-            "turns": [],
-            "metadata": {
-                "currentModeId": None,
-                "availableModes": [],
-                "availableCommands": [],
-                "configOptions": [],
-                "models": [],
-                "currentModelId": None,
-                "usage": None,
-                "title": None,
-                "updatedAt": None,
-                "unrecognized": {},
-            },
-            "attachments": {},
-        }
-
-    def test_an_item_of_each_kind(self):
-        """Names are the camelCase of the attributes."""
-        data = {item["id"]: item for item in rich().snapshot().to_dict()["items"]}
-        assert data["msg:user:u0:0"] == {
-            "kind": "message-segment",
-            "id": "msg:user:u0:0",
-            "role": "user",
-            "messageId": "u0",
-            "segmentIndex": 0,
-            "parts": [{"kind": "markdown", "text": "old"}],
-            "historical": True,
-        }
-        tool = data["tool:t1"]
-        assert {k: v for k, v in tool.items() if k != "outputParts"} == {
-            "kind": "tool-call",
-            "id": "tool:t1",
-            "toolCallId": "t1",
-            "title": "T",
-            "name": None,
-            "toolKind": "edit",
-            "status": "pending",
-            "agentStatus": None,
-            "rawInput": {"a": [1, None]},
-            "rawOutput": None,
-            "locations": [{"path": "/a", "line": 1}],
-            "error": None,
-            "parentToolCallId": None,
-            "startedAt": None,
-            "endedAt": None,
-            "noResult": True,
-        }
-        assert tool["outputParts"] == [
-            {"kind": "markdown", "text": "x"},
-            {"kind": "diff", "path": "/a", "oldText": "o", "newText": "n"},
-            {
-                "kind": "diff",
-                "path": "/b",
-                "patch": None,
-                "changes": [{"operation": "add", "path": "/b"}],
-            },
-            {
-                "kind": "terminal",
-                "terminalId": "t",
-                "output": "out",
-                "exitStatus": {"exitCode": 0, "signal": None},
-                "truncated": False,
-            },
-            {"kind": "error", "message": "This file change could not be read."},
-            {
-                "kind": "attachment",
-                "refId": "tool:t1/0",
-                "uri": None,
-                "name": "",
-                "mimeType": None,
-                "size": None,
-                "source": "resource",
-                "blob": {
-                    "sha256": "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea",
-                    "size": 1,
-                    "mimeType": "text/plain",
-                },
-            },
-        ]
-        assert data["perm:7"]["options"][0] == {
-            "optionId": "allow_once",
-            "name": "allow_once",
-            "kind": "allow_once",
-        }
-        assert data["msg:assistant:s-e:0"]["supplement"] == "s"
-        assert data["user:2"]["failed"] is True
-
-    def test_a_turn(self):
-        """With its items by their ids."""
-        turn = rich().snapshot().to_dict()["turns"][2]
-        assert turn == {
-            "index": 2,
-            "promptItemId": "user:2",
-            "state": "failed",
-            "stopReason": None,
-            "stoppedByUser": False,
-            "error": {"message": "no", "code": 1, "data": {"x": 1}},
-            "startedAt": None,
-            "endedAt": None,
-            "usage": None,
-            "agent": {"name": "a", "version": None, "model": None, "mode": None},
-            "itemIds": ["user:2"],
-        }
-
-    def test_unknown_keys_are_kept(self):
-        """At any place, and written again."""
-        data = rich().snapshot().to_dict()
-        data["future"] = None
-        data["items"][0]["future"] = {"x": 1}
-        data["items"][4]["parts"][0]["future"] = [1]
-        data["turns"][1]["usage"]["future"] = 5
-        assert TimelineSnapshot.from_dict(data).to_dict() == data
-
-    @pytest.mark.parametrize("schema", [0, 2, "1", None])
-    def test_an_unknown_schema_raises(self, schema):
-        """It would be read wrongly."""
-        with pytest.raises(ValueError, match="schema"):
-            TimelineSnapshot.from_dict({**rich().snapshot().to_dict(), "schema": schema})
-
-    def test_what_is_no_timeline_raises(self):
-        """User files raise clearly."""
-        for broken in (5, [], {}):
-            with pytest.raises(ValueError, match="no timeline"):
-                TimelineSnapshot.from_dict(broken)
-
-    @pytest.mark.parametrize(
-        "damage",
-        [
-            lambda d: d.pop("items"),
-            lambda d: d["items"][0].pop("role"),
-            lambda d: d["items"][0].pop("kind"),
-            lambda d: d["items"][0].update(parts=5),
-            lambda d: d["items"][0]["parts"][0].update(text=5),
-            lambda d: d["turns"][0].update(itemIds=["nope"]),
-            lambda d: d.update(attachments=5),
-        ],
-    )
-    def test_a_damaged_timeline_raises(self, damage):
-        """And says what is wrong."""
-        data = json.loads(json.dumps(rich().snapshot().to_dict()))
-        damage(data)
-        with pytest.raises(ValueError, match="damaged"):
-            TimelineSnapshot.from_dict(data)
-
-    @pytest.mark.parametrize("place", [("items", 0), ("items", 0, "parts", 0)])
-    def test_an_unknown_kind_raises(self, place):
-        """It could not be shown."""
-        data = json.loads(json.dumps(rich().snapshot().to_dict()))
-        found = data
-        for key in place:
-            found = found[key]
-        found["kind"] = "hologram"
-        with pytest.raises(ValueError, match="hologram"):
-            TimelineSnapshot.from_dict(data)
-
-    def test_a_snapshot_that_was_read_can_be_grouped_and_pickled(self):
-        """It is a snapshot like any other."""
-        again = TimelineSnapshot.from_dict(rich().snapshot().to_dict())
-        assert pickle.loads(pickle.dumps(again)) == again
-        assert again.turns[0].items[0] is again.items[0]
 
 
 def test_a_part_can_be_made_by_hand():

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-
 import pytest
 
-from acp_notebook.timeline import Diff, Error, ExitStatus, Location, Terminal, Unsupported
+from acp_notebook.timeline import Diff, Error, Location, Terminal, Unsupported
 from tests.timeline.updates import (
     call,
     call_update,
@@ -14,7 +12,6 @@ from tests.timeline.updates import (
     ids,
     message,
     output,
-    permission,
     snapshot,
     text,
     update,
@@ -216,6 +213,12 @@ class TestUpsert:
         shot = snapshot(update("tool_call", **fields))
         assert set(shot.metadata.unrecognized) == {f"tool_call.{counted}"}
 
+    def test_an_update_without_an_id_is_counted(self):
+        """It is about no card."""
+        assert snapshot(update("tool_call_update")).metadata.unrecognized == {
+            "tool_call_update.toolCallId": 1
+        }
+
     def test_times_are_those_of_the_first_and_the_final_update(self):
         """They come in as arguments."""
         timeline = folded(call(), at=1.0)
@@ -359,300 +362,6 @@ class TestContent:
         else:
             timeline.settle_prompt("end_turn")
         assert timeline.snapshot()["tool:t1"].text == "a\ufffd"
-
-
-def meta(**fields):
-    """Return the `_meta` of an agent's own terminal `x`."""
-    return {key: {"terminal_id": "x", **value} for key, value in fields.items()}
-
-
-class TestTerminals:
-    """Rule 16 and quirk 17."""
-
-    def test_an_agents_terminal_grows_by_meta(self):
-        """Both kinds of output are appended; the exit is noted."""
-        timeline = folded(call(_meta=meta(terminal_info={"cwd": "/w"})))
-        old = timeline.snapshot()["tool:t1"].output_parts[0]
-        timeline.apply(
-            [
-                call_update(_meta=meta(terminal_output={"data": "a"})),
-                call_update(_meta=meta(terminal_output_delta={"data": "b"})),
-                call_update(_meta=meta(terminal_exit={"exit_code": 3, "signal": None})),
-            ]
-        )
-        new = timeline.snapshot()["tool:t1"].output_parts[0]
-        assert (old.output, new.output, new.exit_status) == ("", "ab", ExitStatus(3, None))
-        assert new.origin is old.origin
-        assert new.since(old.length) == "ab"
-
-    def test_a_terminal_that_content_names_is_not_shown_twice(self):
-        """`_meta` then only feeds it."""
-        found = one(
-            call(content=[{"type": "terminal", "terminalId": "x"}]),
-            call_update(_meta=meta(terminal_output={"data": "a"})),
-        )
-        assert [part.output for part in found.output_parts] == ["a"]
-
-    def test_replacing_content_keeps_a_terminal_with_output(self):
-        """And forgets one without."""
-        first = call(_meta={**meta(terminal_output={"data": "a"})})
-        empty = call_update(content=[{"type": "terminal", "terminalId": "y"}])
-        found = one(first, empty, call_update(content=[output("t")]))
-        assert [part.kind for part in found.output_parts] == ["markdown", "terminal"]
-        assert found.output_parts[1].terminal_id == "x"
-
-    def test_a_forgotten_terminal_touches_its_card_no_more(self):
-        """It is not shown there."""
-        timeline = folded(
-            call(content=[{"type": "terminal", "terminalId": "y"}]),
-            call_update(content=[output("t")]),
-        )
-        assert timeline.terminal_output("y", "late") == ()
-
-    @pytest.mark.parametrize("value", [5, {}, {"terminal_id": 5}])
-    def test_meta_that_cannot_be_read_changes_nothing(self, value):
-        """Rule 17."""
-        assert one(call(_meta={"terminal_output": value})).output_parts == ()
-
-    def test_the_hosts_terminals_feed_their_cards(self):
-        """Also before a card names them, and two cards at once."""
-        timeline = folded(call("a", content=[{"type": "terminal", "terminalId": "x"}]))
-        assert timeline.terminal_output("x", "one\n") == ("tool:a",)
-        timeline.apply(call("b", content=[{"type": "terminal", "terminalId": "x"}]))
-        assert timeline.terminal_output("x", "two\n", {"exitCode": 0}) == ("tool:a", "tool:b")
-        shot = timeline.snapshot()
-        assert {c.output_parts[0].output for c in shot.tool_calls} == {"one\ntwo\n"}
-        assert shot["tool:a"].output_parts[0].exit_status == ExitStatus(0, None)
-
-    def test_an_exit_code_alone_is_enough(self):
-        """For hosts that have nothing more."""
-        timeline = folded(call("a", content=[{"type": "terminal", "terminalId": "x"}]))
-        timeline.terminal_output("x", "", 7)
-        assert timeline.snapshot()["tool:a"].output_parts[0].exit_status == ExitStatus(7, None)
-
-    def test_v2_terminals_are_bytes(self):
-        """Base64, cut anywhere; `output` replaces, `exitStatus` ends."""
-
-        def chunk(raw):
-            return update("terminal_output_chunk", terminalId="x", data=b64encode(raw).decode())
-
-        emoji = "é".encode()
-        timeline = folded(
-            call_update(content=[{"type": "terminal", "terminalId": "x"}]),
-            chunk(b"a" + emoji[:1]),
-            chunk(emoji[1:] + b"b" + emoji[:1]),
-            version=2,
-        )
-        assert timeline.snapshot()["tool:t1"].output_parts[0].output == "aéb"
-        timeline.apply(update("terminal_update", terminalId="x", exitStatus={"signal": "SIGTERM"}))
-        part = timeline.snapshot()["tool:t1"].output_parts[0]
-        assert (part.output, part.exit_status) == ("aéb\ufffd", ExitStatus(None, "SIGTERM"))
-        whole = {"data": b64encode(b"new").decode()}
-        timeline.apply(update("terminal_update", terminalId="x", output=whole, exitStatus=None))
-        part = timeline.snapshot()["tool:t1"].output_parts[0]
-        assert (part.output, part.exit_status) == ("new", None)
-        timeline.apply(update("terminal_update", terminalId="x", output=None, command="ls"))
-        assert timeline.snapshot()["tool:t1"].output_parts[0].output == ""
-
-    @pytest.mark.parametrize(
-        ("broken", "counted"),
-        [
-            (update("terminal_update"), "terminal_update.terminalId"),
-            (update("terminal_update", terminalId="x", output=5), "terminal_update.output"),
-            (update("terminal_update", terminalId="x", exitStatus=5), "terminal_update.exitStatus"),
-            (update("terminal_output_chunk", terminalId=""), "terminal_output_chunk.terminalId"),
-            (
-                update("terminal_output_chunk", terminalId="x", data="%"),
-                "terminal_output_chunk.data",
-            ),
-            (update("terminal_output_chunk", terminalId="x"), "terminal_output_chunk.data"),
-        ],
-    )
-    def test_malformed_v2_terminals_are_counted(self, broken, counted):
-        """Rule 17."""
-        assert snapshot(broken, version=2).metadata.unrecognized == {counted: 1}
-
-
-class TestPermissions:
-    """Rule 13 and quirks 12 to 14."""
-
-    def asked(self, *updates, request_id=1, **tool_call):
-        timeline = folded(*updates, prompt="a")
-        timeline.request_permission(request_id, permission("t1", **tool_call))
-        return timeline
-
-    def test_a_request_makes_the_card_first(self):
-        """It may be the only announcement; its status counts then."""
-        timeline = folded(prompt="a")
-        touched = timeline.request_permission(
-            0, permission("t1", title="Edit", kind="edit", status="in_progress", rawInput={"a": 1})
-        )
-        assert touched == ("tool:t1", "user:1", "perm:0")
-        shot = timeline.snapshot()
-        assert (shot["tool:t1"].title, shot["tool:t1"].status) == ("Edit", "in_progress")
-        found = shot["perm:0"]
-        assert (found.request_id, found.tool_call_id, found.title) == (0, "t1", "Edit")
-        assert (found.raw_input, found.status, found.decided_by) == ({"a": 1}, "pending", None)
-        assert [option.kind for option in found.options] == ["allow_once", "reject_once"]
-
-    def test_the_status_of_a_known_card_stays(self):
-        """Quirk 13: codex asks with `pending` for a running edit."""
-        timeline = self.asked(call(status="in_progress"), status="pending", title="T")
-        found = timeline.snapshot()["tool:t1"]
-        assert (found.status, found.title) == ("in_progress", "T")
-
-    def test_it_keeps_what_was_asked(self):
-        """The result replaces the card's content."""
-        diff = {"type": "diff", "path": "/a", "oldText": "o", "newText": "n"}
-        timeline = self.asked(
-            call(rawInput={"card": 1}, locations=[{"path": "/a"}]), content=[diff]
-        )
-        timeline.apply(call_update(content=[output("done")], rawInput={"other": 2}))
-        found = timeline.snapshot()["perm:1"]
-        assert (found.parts, found.raw_input) == ((Diff("/a", "o", "n"),), {"card": 1})
-        assert found.locations == (Location("/a", None),)
-
-    def test_ids_are_json(self):
-        """1 and "1" are two; an id that is taken is counted on (restarts count anew)."""
-        timeline = folded()
-        for request_id in (1, "1", 1, None, "a:b#c"):
-            timeline.request_permission(request_id, permission())
-        assert [i for i in ids(timeline) if i.startswith("perm")] == [
-            "perm:1",
-            'perm:"1"',
-            "perm:1#2",
-            "perm:null",
-            'perm:"a%3Ab%23c"',
-        ]
-
-    def test_an_answer_goes_to_the_newest_of_its_id(self):
-        """Once; a second answer changes nothing."""
-        timeline = self.asked(call())
-        timeline.request_permission(1, permission())
-        answer = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
-        assert timeline.resolve_permission(1, answer, "user") == ("perm:1#2",)
-        assert timeline.resolve_permission(1, {"outcome": "cancelled"}) == ()
-        shot = timeline.snapshot()
-        assert [p.status for p in shot.permissions] == ["pending", "selected"]
-        assert (shot["perm:1#2"].selected.name, shot["perm:1#2"].decided_by) == (
-            "allow_once",
-            "user",
-        )
-
-    def test_an_answer_to_no_request_changes_nothing(self):
-        """Rule: nothing raises."""
-        assert folded().resolve_permission(5, {}) == ()
-
-    @pytest.mark.parametrize(
-        "outcome", [{"outcome": "cancelled"}, None, {"outcome": "selected"}, 5]
-    )
-    def test_whatever_selects_nothing_cancels(self, outcome):
-        """An answer without an option is no approval."""
-        timeline = self.asked(call())
-        timeline.resolve_permission(1, outcome)
-        found = timeline.snapshot()["perm:1"]
-        assert (found.status, found.selected_option_id, found.selected) == ("cancelled", None, None)
-
-    @pytest.mark.parametrize(
-        ("answer", "status", "no_result"),
-        [
-            ({"outcome": "selected", "optionId": "reject_once"}, "cancelled", False),
-            ({"outcome": "cancelled"}, "cancelled", False),
-            ({"outcome": "selected", "optionId": "allow_once"}, "pending", True),
-            ({"outcome": "selected", "optionId": "unknown"}, "pending", True),
-        ],
-    )
-    def test_a_rejected_call_is_cancelled_when_the_turn_settles(self, answer, status, no_result):
-        """Quirk 12: a rejected call of gemini gets no update at all."""
-        timeline = self.asked(call())
-        timeline.resolve_permission(1, answer)
-        timeline.settle_prompt("end_turn")
-        found = timeline.snapshot()["tool:t1"]
-        assert (found.status, found.no_result) == (status, no_result)
-
-    def test_a_rejected_call_that_was_closed_keeps_its_status(self):
-        """The agent's word stands."""
-        timeline = self.asked(call())
-        timeline.resolve_permission(1, {"outcome": "selected", "optionId": "reject_once"})
-        timeline.apply(call_update(status="failed"))
-        timeline.settle_prompt("end_turn")
-        assert timeline.snapshot()["tool:t1"].status == "failed"
-
-    def test_stop_cancels_pending_requests(self):
-        """At once."""
-        timeline = self.asked(call())
-        assert timeline.cancel_prompt() == ("perm:1", "tool:t1")
-        assert timeline.snapshot()["perm:1"].status == "cancelled"
-
-    def test_pending_requests_end_with_their_turn(self):
-        """Quirk 8: nobody waits for an answer then."""
-        timeline = self.asked(call())
-        timeline.settle_prompt("end_turn")
-        shot = timeline.snapshot()
-        assert (shot["perm:1"].status, shot["tool:t1"].status) == ("cancelled", "cancelled")
-
-    def test_a_finished_card_of_an_earlier_turn_is_asked_about_anew(self):
-        """Quirk 16: the id is used again."""
-        timeline = folded(call(status="completed"), prompt="a")
-        timeline.settle_prompt("end_turn")
-        timeline.begin_prompt([text("b")])
-        timeline.request_permission(1, permission())
-        assert timeline.snapshot()["tool:t1#2"].status == "pending"
-
-    def test_v2_asks_with_a_subject(self):
-        """A tool call, or a command."""
-        timeline = folded(version=2)
-        timeline.request_permission(
-            1,
-            {
-                "title": "May I?",
-                "subject": {"type": "tool_call", "toolCall": {"toolCallId": "t1"}},
-                "options": [],
-            },
-        )
-        timeline.request_permission(
-            2,
-            {
-                "title": "Run?",
-                "description": "It is safe.",
-                "subject": {"type": "command", "command": "ls", "cwd": "/w"},
-                "options": [],
-            },
-        )
-        shot = timeline.snapshot()
-        assert (shot["perm:1"].title, shot["perm:1"].tool_call_id) == ("May I?", "t1")
-        assert (shot["perm:2"].tool_call_id, shot["perm:2"].raw_input) == (
-            None,
-            {"command": "ls", "cwd": "/w"},
-        )
-        assert shot["perm:2"].parts[0].text == "It is safe."
-
-    @pytest.mark.parametrize(
-        "params", [{}, {"toolCall": 5}, {"subject": 5}, {"subject": {"type": "x"}}, {"options": 5}]
-    )
-    def test_a_request_that_cannot_be_read_can_still_be_answered(self, params):
-        """It is shown without what could not be read."""
-        timeline = folded()
-        timeline.request_permission(1, params)
-        assert timeline.snapshot()["perm:1"].options == ()
-
-    def test_options_that_cannot_be_read_are_counted(self):
-        """A nameless option is shown by its id."""
-        timeline = folded()
-        options = [5, {"name": "x"}, {"optionId": "a"}]
-        timeline.request_permission(1, {"toolCall": {"toolCallId": 5}, "options": options})
-        shot = timeline.snapshot()
-        assert [(o.option_id, o.name, o.kind) for o in shot["perm:1"].options] == [("a", "a", "")]
-        assert shot.metadata.unrecognized == {
-            "request_permission.options": 2,
-            "request_permission.toolCallId": 1,
-        }
-
-    def test_a_request_of_another_session_changes_nothing(self):
-        """Rule 1."""
-        timeline = folded()
-        assert timeline.request_permission(1, {**permission(), "sessionId": "other"}) == ()
-        assert timeline.request_permission(1, 5) == ()
 
 
 def test_message_text_goes_on_beside_updates_of_an_older_command():
