@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
 
 from acp_notebook import __version__
 from acp_notebook.errors import AgentExited, AgentStartError, ProtocolError, RequestFailed
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from acp_notebook.host.spec import AgentSpec
 
 PROTOCOL_VERSION = 1
+_SDK_CLOSED = "Connection closed"
+"""What the SDK says when a connection has ended: nothing that a person could use."""
 
 CLIENT_CAPABILITIES: dict[str, Any] = {
     "fs": {"readTextFile": True, "writeTextFile": True},
@@ -94,6 +97,7 @@ class AgentConnection:
         self._rpc: Any = None
         self._on_end: set[Callable[[], None]] = set()
         self._closing = False
+        self._why_lost: str | None = None
         self.shareable = True
         self._forget_exit: Callable[[], None] | None = None
 
@@ -161,7 +165,9 @@ class AgentConnection:
         from acp_notebook.host.terminals import signal_name
 
         if self.process is None:
-            return "The connection to the agent was lost."
+            address = without_credentials(self.spec.remote_url or "")
+            why = f": {self._why_lost}" if self._why_lost else "."
+            return f"The connection to {address} was lost{why}"
         code = self.returncode
         if code is None:
             return "The agent closed its output."
@@ -202,8 +208,10 @@ class AgentConnection:
         except RequestError as error:
             raw = {"code": error.code, "message": str(error), "data": error.data}
             raise as_exception(method, read_error(raw), self.auth_methods) from None
-        except ConnectionError:
+        except ConnectionError as error:
             await self._settle_exit()
+            if self._why_lost is None and str(error) != _SDK_CLOSED:
+                self._why_lost = str(error)
             raise self._exited() from None
         except TimeoutError:
             raise NoAnswer(
@@ -345,6 +353,12 @@ class AgentConnection:
         return AgentExited(
             self.how_it_ended(), returncode=self.returncode, stderr_tail=self.stderr_tail
         )
+
+
+def without_credentials(url: str) -> str:
+    """Return an address without user and password, for people."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def can(capabilities: Mapping[str, Any], *path: str) -> bool:

@@ -39,7 +39,7 @@ class RemoteLink:
         try:
             await self._stream.send(message)
         except Exception as error:
-            raise ConnectionError(f"The agent cannot be reached: {error}") from error
+            raise ConnectionError(str(error) or type(error).__name__) from error
         return len(json.dumps(message))
 
     async def close(self) -> None:
