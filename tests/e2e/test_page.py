@@ -320,7 +320,7 @@ class TestSize:
               await new Promise((done) => requestAnimationFrame(done)); const now = performance.now(); longest = Math.max(longest, now - last); last = now; }
             return longest; }"""
         )
-        assert 1000 > longest
+        assert 3000 > longest  # a frame that takes seconds is a page that hangs
 
     def test_untouched_nodes_stay_when_a_delta_comes(self, open_scene: OpenScene) -> None:
         """One delta at 800 items changes the last message; every other node is the same, and a selection stays."""
