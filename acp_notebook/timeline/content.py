@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from acp_notebook.timeline.growing import GrowingText, TerminalDraft
+from acp_notebook.timeline.growing import GrowingText, TerminalDraft, growing_end
 from acp_notebook.timeline.parts import (
     Attachment,
     Audio,
@@ -21,6 +21,7 @@ from acp_notebook.timeline.parts import (
     Diff,
     Error,
     Image,
+    Markdown,
     Unsupported,
 )
 from acp_notebook.timeline.plain import plain, text_or_none, whole_number
@@ -40,14 +41,12 @@ PENDING = {"state": "pending"}
 
 def append_text(fold: Fold, draft: SegmentDraft | ToolDraft, text: str) -> Append | None:
     """Add text to the part at the end, or begin one; returns what adds more to it."""
-    parts = draft.parts
-    if parts and isinstance(parts[-1], GrowingText):
-        grown: GrowingText = parts[-1]
-    elif fold.room_for_part():
+    grown = growing_end(draft.parts)
+    if grown is None:
+        if not fold.room_for_part():
+            return None
         grown = GrowingText()
-        parts.append(grown)
-    else:
-        return None
+        draft.parts.append(grown)
     append = grown.pending.append
     append(text)
     fold.touch(draft)
@@ -240,8 +239,9 @@ def replace_blocks(
             if part is not None:
                 parts.append(part)
         elif text:
-            if parts and isinstance(parts[-1], GrowingText):
-                parts[-1].pending.append(valid(text))
+            end = growing_end(parts)
+            if end is not None:
+                end.pending.append(valid(text))
             else:
                 parts.append(grow(old, len(parts), text))
     draft.parts = parts
@@ -250,14 +250,14 @@ def replace_blocks(
     fold.touch(draft)
 
 
-def grow(old: list[Any], place: int, text: str) -> GrowingText:
+def grow(old: list[Any], place: int, text: str) -> Markdown | GrowingText:
     """Return the old text with the rest added when the new text begins with it, else a new one."""
-    text = valid(text)
-    if place < len(old):
-        known = old[place]
-        if isinstance(known, GrowingText) and known.grows_to(text):
-            return known
-    return GrowingText(Text.of(text))
+    known = old[place] if place < len(old) else None
+    if isinstance(known, Markdown) and text.startswith(known.text):
+        known = GrowingText(known)
+    if isinstance(known, GrowingText) and known.grows_to(text):
+        return known
+    return Markdown(Text.of(text))
 
 
 def drop_states(draft: SegmentDraft | ToolDraft) -> None:

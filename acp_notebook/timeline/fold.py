@@ -98,7 +98,7 @@ class Fold:
 
         self.drafts: dict[str, Draft] = {}
         self.last: Draft | None = None
-        self.open: dict[tuple[str, str], SegmentDraft] = {}
+        self.open: list[SegmentDraft] = []
         self.messages: dict[tuple[str, str], SegmentDraft] = {}
         self.calls: dict[str, ToolDraft] = {}
         self.terminals: dict[str, TerminalDraft] = {}
@@ -257,7 +257,10 @@ class Fold:
             turn.start = draft.position
         turn.count += 1
         self.drafts[draft.id] = draft
-        self.touch(draft)
+        self.touched[draft.id] = None
+        draft.stale = True
+        self.stale.append(draft)
+        self.touch_turn(turn)
 
     def confirm(self, bubble: SegmentDraft) -> None:
         """Make a sent prompt an ordinary bubble: the agent has echoed or answered it."""
@@ -276,10 +279,10 @@ class Fold:
 
     def close_all(self) -> None:
         """End all open segments: another item is seen for the first time."""
-        if self.open:
-            for segment in self.open.values():
+        for segment in self.open:
+            if not segment.closed:
                 self.close(segment)
-            self.open.clear()
+        self.open.clear()
 
     def current_turn(self) -> TurnDraft:
         """Return the open or last turn, a turn without a prompt when there is none."""

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from acp_notebook.timeline.drafts import ToolDraft
     from acp_notebook.timeline.parts import ExitStatus, Part
-    from acp_notebook.timeline.text import Text
 
 
 class GrowingText(TextBuffer):
@@ -20,11 +19,11 @@ class GrowingText(TextBuffer):
 
     __slots__ = ("_part",)
 
-    def __init__(self, whole: Text | None = None) -> None:
+    def __init__(self, whole: Markdown | None = None) -> None:
         self.pending = []
         self._held = ""
-        self._last = whole
-        self._part: Markdown | None = None
+        self._last = whole.body if whole is not None else None
+        self._part = whole
 
     def part(self) -> Markdown:
         """Return the part as it is now; the same object while nothing was added."""
@@ -34,6 +33,14 @@ class GrowingText(TextBuffer):
             if part is None or part.body is not body:
                 part = self._part = Markdown(body)
         return part
+
+
+def growing_end(parts: list[Any]) -> GrowingText | None:
+    """Return the text at the end of some parts so that it can grow, None when none is there."""
+    end = parts[-1] if parts else None
+    if isinstance(end, Markdown):
+        end = parts[-1] = GrowingText(end)
+    return end if isinstance(end, GrowingText) else None
 
 
 class TerminalDraft:

@@ -96,14 +96,12 @@ def open_segment(fold: Fold, role: Role, message_id: str | None) -> SegmentDraft
         ):
             return last
         return None
-    key = (role, message_id)
-    segment = fold.open.get(key)
-    if segment is None:
-        known = latest(fold, key)
-        return known if known is not None and known.turn is not fold.turns[-1] else None
     if role == "assistant":
         close_thought(fold, message_id)
-    return segment
+    known = latest(fold, (role, message_id))
+    if known is None or (known.closed and known.turn is fold.turns[-1]):
+        return None
+    return known
 
 
 def latest(fold: Fold, key: tuple[str, str]) -> SegmentDraft | None:
@@ -114,8 +112,8 @@ def latest(fold: Fold, key: tuple[str, str]) -> SegmentDraft | None:
 
 def close_thought(fold: Fold, message_id: str) -> None:
     """End the open thought of a message whose text has come."""
-    thought = fold.open.pop(("thought", message_id), None)
-    if thought is not None:
+    thought = fold.messages.get(("thought", message_id))
+    if thought is not None and not thought.closed:
         fold.close(thought)
 
 
@@ -131,15 +129,14 @@ def new_segment(fold: Fold, role: Role, message_id: str | None) -> SegmentDraft 
         id_ = fold.unique(f"{kind}:~{fold.nameless}:0")
         segment = SegmentDraft(id_, role, None, 0, historical=fold.historical)
     else:
-        if role == "assistant":
-            close_thought(fold, message_id)
         key = (role, message_id)
         before = fold.messages.get(key)
         index = 0 if before is None else before.index + 1
         id_ = fold.unique(f"{kind}:{encoded(message_id)}:{index}")
         segment = SegmentDraft(id_, role, message_id, index, historical=fold.historical)
         segment.previous = before
-        fold.messages[key] = fold.open[key] = segment
+        fold.messages[key] = segment
+        fold.open.append(segment)
     if role == "user":
         fold.add_user(segment)
     else:
@@ -204,10 +201,12 @@ def upsert(fold: Fold, update: dict[str, Any], role: Role, kind: str) -> None:
         fold.count(f"{kind}.content")
         return
     segment = latest(fold, (role, message_id))
+    if segment is None and content:
+        if role == "assistant":
+            close_thought(fold, message_id)
+        segment = new_segment(fold, role, message_id)
     if segment is None:
-        segment = new_segment(fold, role, message_id) if content else None
-        if segment is None:
-            return
+        return
     earlier, segment.previous = segment.previous, None
     while earlier is not None and earlier.historical is segment.historical:
         if earlier.parts:

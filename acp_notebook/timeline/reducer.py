@@ -311,8 +311,8 @@ def streaming(fold: Fold) -> tuple[str, ...]:
     first = fold.running[0].index
     found = [
         segment.id
-        for segment in fold.open.values()
-        if segment.turn.index >= first and segment.role != "user"
+        for segment in fold.open
+        if not segment.closed and segment.turn.index >= first and segment.role != "user"
     ]
     last = fold.last
     if (

@@ -65,7 +65,8 @@ class Text:
     @classmethod
     def of(cls, text: str) -> Text:
         """Return a whole text."""
-        text = valid(text)
+        if not text.isascii():
+            text = valid(text)
         return cls(None, len(text), text, not text or text.isspace())
 
     @property
@@ -143,8 +144,10 @@ class TextBuffer:
         self._last = whole
 
     def grows_to(self, text: str) -> bool:
-        """Whether the text begins with this one; then the rest is appended."""
+        """Whether a text begins with this one; then the rest is appended."""
         known = str(self.text())
+        if not text.isascii():
+            text = valid(text)
         if self._held or not known or not text.startswith(known):
             return False
         if len(text) > len(known):
@@ -171,7 +174,7 @@ class TextBuffer:
         pending = self.pending
         if last is not None and not pending:
             return last
-        piece = "".join(pending)
+        piece = "".join(pending) if len(pending) > 1 else pending[0] if pending else ""
         pending.clear()
         if not piece.isascii() or self._held:
             piece = self._held + piece

@@ -22,7 +22,8 @@ from acp_notebook.timeline.drafts import ToolDraft
 from acp_notebook.timeline.fold import encoded
 from acp_notebook.timeline.growing import GrowingText, TerminalDraft
 from acp_notebook.timeline.items import FINAL, Location
-from acp_notebook.timeline.plain import plain, text_or_none, whole_number
+from acp_notebook.timeline.parts import Markdown
+from acp_notebook.timeline.plain import plain, text_or_none
 from acp_notebook.timeline.terminals import from_meta
 from acp_notebook.timeline.text import Text, valid
 
@@ -70,7 +71,7 @@ def text_in(content: Any) -> str | None:
 def shorten(fold: Fold, call: ToolDraft) -> None:
     """Keep head and tail of the text that is streamed, so that the next cut is far away."""
     kept = fold.clipped(str(call.parts[-1].text()))
-    call.parts[-1] = GrowingText(Text.of(kept))
+    call.parts[-1] = GrowingText(Markdown(Text.of(kept)))
     call.streamed = len(kept)
 
 
@@ -181,11 +182,12 @@ def locations(fold: Fold, value: Any, kind: str) -> tuple[Location, ...]:
         return ()
     kept = []
     for member in value:
-        path = text_or_none(member.get("path")) if isinstance(member, dict) else None
-        if path is None:
+        path = member.get("path") if isinstance(member, dict) else None
+        if not isinstance(path, str):
             fold.count(f"{kind}.locations")
-        else:
-            kept.append(Location(path, whole_number(member.get("line"))))
+            continue
+        line = member.get("line")
+        kept.append(Location(valid(path), line if type(line) is int else None))
     return tuple(kept)
 
 
@@ -194,12 +196,15 @@ def replace_content(fold: Fold, call: ToolDraft, content: list[Any], kind: str) 
     old = call.parts
     call.attachments = call.streamed = 0
     parts: list[Any] = []
+    longest = fold.limits.max_output_chars
     for member in fold.fitting(content, len(old)):
         text = text_in(member)
         if text is None:
             parts.append(tool_part(fold, call, member, f"{kind}.content"))
         elif text:
-            parts.append(grow(old, len(parts), fold.clipped(text)))
+            if len(text) > longest:
+                text = fold.clipped(text)
+            parts.append(grow(old, len(parts), text))
     fold.parts += len(parts) - len(old)
     if old:
         keep_terminals(call, parts)
