@@ -45,6 +45,9 @@ class Asking:
 
     def take_permission(self, request: AgentRequest) -> None:
         """Note a permission request; answer it by rule, or let it wait for a person."""
+        key = request_key(request.id)
+        if (before := self.permissions.pop(key, None)) is not None:
+            self._decide(before, Verdict(None, "asked again"))
         touched = list(
             self._session.timeline.request_permission(request.id, request.params, at=time.time())
         )
@@ -60,9 +63,6 @@ class Asking:
         )
         outcome: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._outcomes[request] = outcome
-        key = request_key(request.id)
-        if (before := self.permissions.pop(key, None)) is not None:
-            self._decide(before, Verdict(None, "asked again"))
         pending = PendingPermission(request, asked, options, outcome)
         if verdict is not None:
             touched += self._decide(pending, verdict, tell=False)
@@ -130,22 +130,30 @@ class Asking:
             self._session.owner.changed(self._session, touched, state=True, urgent=True)
         return touched
 
-    def answer_all(self) -> None:
-        """Answer what waits for a person: the prompt that it belonged to is over."""
-        pending, self.permissions = list(self.permissions.values()), {}
-        for permission in pending:
-            self._decide(permission, Verdict(None, "the turn has ended"), tell=False)
-        for key in list(self.elicitations):
-            self.answer_elicitation(key, {"action": "cancel"})
+    def answer_all(self) -> list[str]:
+        """
+        Answer what waits for a person: the prompt that it belonged to is over.
 
-    def answer_elicitation(self, key: str, answer: dict[str, Any]) -> bool:
+        Nothing is published here: the caller has changed more, and tells all of it at once, with the
+        ids of the items that are returned. What is published before it is told never reaches a view.
+        """
+        pending, self.permissions = list(self.permissions.values()), {}
+        touched: list[str] = []
+        for permission in pending:
+            touched += self._decide(permission, Verdict(None, "the turn has ended"), tell=False)
+        for key in list(self.elicitations):
+            self.answer_elicitation(key, {"action": "cancel"}, tell=False)
+        return touched
+
+    def answer_elicitation(self, key: str, answer: dict[str, Any], *, tell: bool = True) -> bool:
         """Answer an elicitation that waits; False when there is none."""
         pending = self.elicitations.pop(key, None)
         if pending is None:
             return False
         if not pending.answer.done():
             pending.answer.set_result(answer)
-        self._session.owner.changed(self._session, (), state=True, urgent=True)
+        if tell:
+            self._session.owner.changed(self._session, (), state=True, urgent=True)
         return True
 
     def _card(self, tool_call_id: str | None) -> dict[str, Any]:

@@ -171,8 +171,8 @@ class BoundSession:
         run = self.run
         if run is not None and not run.settled:
             self._settle(run, error=AgentError(reason), ended=True)
-        self.asking.answer_all()
-        touched = self.timeline.settle_all(reason, at=time.time())
+        touched = self.asking.answer_all()
+        touched += self.timeline.settle_all(reason, at=time.time())
         self.owner.changed(self, touched, state=True, urgent=True)
         self._spawn(self.terminals.close())
 
@@ -181,7 +181,7 @@ class BoundSession:
         run = self.run
         if run is not None and not run.settled:
             self._settle(run, error=AgentError(reason or "The chat was closed."), ended=True)
-        self.asking.answer_all()
+        self.owner.changed(self, self.asking.answer_all(), state=True)
         await self.terminals.close()
         if self.connection is not None and self.session_id is not None:
             self.connection.router.unregister(self.session_id, self)
@@ -215,9 +215,9 @@ class BoundSession:
             return False
         run.stopped = True
         run.failure = why
-        touched = () if why else self.timeline.cancel_prompt(at=time.time())
+        touched = [] if why else list(self.timeline.cancel_prompt(at=time.time()))
         self._spawn(connection.notify("session/cancel", {"sessionId": self.session_id}))
-        self.asking.answer_all()
+        touched += self.asking.answer_all()
         loop = asyncio.get_running_loop()
         run.grace = loop.call_later(self.owner.settings.cancel_grace_s, self._give_up, run)
         self.owner.changed(self, touched, state=True, urgent=True)
@@ -352,7 +352,7 @@ class BoundSession:
             self.timeline.settle_prompt(stop_reason, error=shown, usage=usage, at=time.time())
         )
         self.run = None
-        self.asking.answer_all()
+        touched += self.asking.answer_all()
         if ended:
             touched += self.timeline.settle_all(error.message if error else "", at=time.time())
         self.owner.run_ended(self, run)

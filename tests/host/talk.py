@@ -13,7 +13,7 @@ from acp_notebook.host.loop import host_loop
 from acp_notebook.host.session import Change, ChatSession, TurnResult
 from acp_notebook.host.settings import Settings
 from acp_notebook.host.spec import AgentSpec
-from acp_notebook.timeline import Turn
+from acp_notebook.timeline import TimelineSnapshot, Turn
 
 AGENTS = Path(__file__).parents[1] / "agents"
 WITHIN_S = 30.0
@@ -41,10 +41,15 @@ class Talk:
         )
         self.changes: list[Change] = []
         self.statuses: list[str] = []
+        self.untold: list[tuple[str, ...]] = []
+        self._seen = self.session.snapshot
         self._changed = threading.Condition()
         self._stop = host_loop().ask(self.session.subscribe, self._note)
 
     def _note(self, change: Change) -> None:
+        before, self._seen = self._seen, self.session.snapshot
+        if untold := untold_items(before, self._seen, change):
+            self.untold.append(untold)
         with self._changed:
             self.changes.append(change)
             self.statuses.append(self.session.state.status)
@@ -102,5 +107,20 @@ class Talk:
         return [item.text for item in self.session.snapshot.items if item.kind == "message-segment"]
 
     def close(self) -> None:
+        """End it; every item that ever differed was named by the change that published it."""
         self.run(self.session.close())
         self._stop()
+        assert self.untold == []
+
+
+def untold_items(
+    before: TimelineSnapshot, after: TimelineSnapshot, change: Change
+) -> tuple[str, ...]:
+    """The ids of items that a change made others and does not name: a view would never show them."""
+    if change.reset or (before.session_id, before.generation) != (
+        after.session_id,
+        after.generation,
+    ):
+        return ()
+    ids = {item.id for item in (*before.items, *after.items)} - set(change.touched)
+    return tuple(sorted(i for i in ids if before.items.get(i) is not after.items.get(i)))

@@ -167,3 +167,41 @@ class TestInText:
 def test_visible(text: str, seen: str) -> None:
     """Text that shows stays as it is; what hides is shown as its code point."""
     assert visible(text) == seen
+
+
+def frame(method: str, params: dict[str, Any], request_id: int | None = None) -> str:
+    """A line of the prompt that has the agent send this, and not wait."""
+    message = {"jsonrpc": "2.0", "method": method, "params": {"sessionId": "s-1", **params}}
+    return f"raw {json.dumps(message if request_id is None else {**message, 'id': request_id})}"
+
+
+CALL = {"toolCallId": "open", "title": "Run", "status": "pending"}
+OPEN_CALL = frame("session/update", {"update": {"sessionUpdate": "tool_call", **CALL}})
+OPEN_FORM = frame("elicitation/create", {"mode": "form", "message": "?"}, 71)
+PERMISSION = frame(
+    "session/request_permission",
+    {"toolCall": CALL, "options": [{"optionId": "y", "name": "Yes", "kind": "allow_once"}]},
+    72,
+)
+
+
+class TestWhatViewsAreTold:
+    """Every item that differs is named by the change that publishes it; else no view would show it."""
+
+    @pytest.mark.parametrize("end", ["say bye", "exit 3", "wait"])
+    def test_the_end_of_a_turn_with_an_open_question(self, talk: Talk, end: str) -> None:
+        """A question closed with its turn hides nothing of what the end of the turn changes."""
+        turn = talk.send(f"{OPEN_CALL}\n{OPEN_FORM}\nwait 0.2\n{end}")
+        talk.until(lambda: talk.state.elicitations)
+        if end == "wait":
+            talk.call(talk.session.cancel)
+        turn.result(30)
+        assert not talk.session.snapshot.tool_calls[0].is_open
+        assert talk.untold == []
+
+    def test_a_request_asked_twice(self, talk: Talk) -> None:
+        """A permission request under the id of one that is open takes its place, and is shown."""
+        talk.send(f"{PERMISSION}\n{PERMISSION}\nwait")
+        talk.until(lambda: len(talk.session.snapshot.permissions) == 2)
+        assert [p.status for p in talk.session.snapshot.permissions] == ["cancelled", "pending"]
+        assert talk.untold == []
