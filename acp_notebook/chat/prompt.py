@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from acp_notebook.host.state import TurnResult
 
 Content = str | Sequence[Mapping[str, Any]]
+NO_PROMPT = "A prompt is text or a list of content blocks"
 
 
 class Prompt:
@@ -101,11 +102,15 @@ def content_blocks(prompt: Content, context: Sequence[Any] = ()) -> list[dict[st
     A path (or text that names an existing file) becomes a link to that file, a mapping is a block.
 
     Raises:
-        TypeError: something of the context is none of these.
+        TypeError: the prompt, or something of the context, is none of these.
     """
     if isinstance(prompt, str):
         blocks: list[dict[str, Any]] = [{"type": "text", "text": prompt}] if prompt else []
     else:
+        if isinstance(prompt, Mapping) or not isinstance(prompt, Iterable):
+            raise TypeError(f"{NO_PROMPT}, not {type(prompt).__name__}.")
+        if wrong := [block for block in prompt if not isinstance(block, Mapping)]:
+            raise TypeError(f"{NO_PROMPT}, not of {type(wrong[0]).__name__}.")
         blocks = [dict(block) for block in prompt]
     return blocks + [_context_block(value) for value in context]
 

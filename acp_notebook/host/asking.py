@@ -58,7 +58,8 @@ class Asking:
             asked,
             options,
             self._session.owner.policy,
-            live=run is not None and not run.stopped,
+            live=run is not None,
+            stopped=run is not None and run.stopped,
             headless=run is not None and run.entry.headless,
         )
         outcome: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()

@@ -98,6 +98,7 @@ class AgentConnection:
         self._on_end: set[Callable[[], None]] = set()
         self._closing = False
         self._why_lost: str | None = None
+        self._notices: set[asyncio.Future[None]] = set()
         self.shareable = True
         self._forget_exit: Callable[[], None] | None = None
 
@@ -219,6 +220,15 @@ class AgentConnection:
             ) from None
         finally:
             call.on_answer = None
+
+    def _withdraw(self, call: Call) -> None:
+        """Tell the agent that nobody waits for this answer any more."""
+        if call.request_id is not None and self.alive:
+            task = asyncio.ensure_future(
+                self.notify("$/cancel_request", {"requestId": call.request_id})
+            )
+            self._notices.add(task)
+            task.add_done_callback(self._notices.discard)
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification; to an agent that is gone, nothing happens."""

@@ -24,17 +24,17 @@ from acp_notebook.host import pool
 from acp_notebook.host.connection import can
 from acp_notebook.host.failures import describe_failure
 from acp_notebook.host.opening import Opener, check_folder
+from acp_notebook.host.operations import Operations
 from acp_notebook.host.prompts import unsent_turn
 from acp_notebook.host.retained import Retained
 from acp_notebook.host.starting import open_shown
 from acp_notebook.host.state import ChatError, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable
 
     from acp_notebook.host.bound import BoundSession
     from acp_notebook.host.connection import AgentConnection
-    from acp_notebook.host.failures import AgentError
     from acp_notebook.host.prompts import Entry
     from acp_notebook.host.session import ChatSession
 
@@ -52,10 +52,9 @@ class Lifecycle:
         """The session that is being opened and is not shown yet."""
         self.retained = Retained(self)
         self.login_tried = False
-        self._base: Status = "idle"
-        self._lock = asyncio.Lock()
+        self.base: Status = "idle"
+        self.operations = Operations()
         self._opening: asyncio.Task[None] | None = None
-        self._failed_entry: Entry | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._stop_listening: Callable[[], None] = lambda: None
 
@@ -63,8 +62,8 @@ class Lifecycle:
 
     def status(self) -> Status:
         """Return the status of the chat."""
-        if self._base != "idle":
-            return self._base
+        if self.base != "idle":
+            return self.base
         run = self.chat.shown.run
         if run is None:
             return "idle"
@@ -107,21 +106,20 @@ class Lifecycle:
     async def ensure_open(self) -> None:
         """Start the agent and open the shown session, unless that is done; see `ChatSession.start`."""
         self.check_usable()
-        if self.chat.shown.open and self._opening is None:
+        if self.chat.shown.open and not self.operations.busy:
             return
         if self._opening is None:
-            self._opening = asyncio.ensure_future(self._guarded(partial(open_shown, self)))
+            self._opening = asyncio.ensure_future(self.run(partial(open_shown, self)))
             self._opening.add_done_callback(self._opened)
         await asyncio.shield(self._opening)
 
     def pump(self) -> None:
         """Send the next prompt of the session that takes prompts; open it first where needed."""
-        target = self.target
-        if not target.queue:
-            return
-        if target.open and self._opening is None and self.coming is None:
-            self.send_next(target)
-        elif self._opening is None and self.coming is None and self._base != "authenticating":
+        if not self.target.queue or self.operations.busy:
+            return  # what is being opened sends them when it is there
+        if self.target.open:
+            self.send_next(self.target)
+        elif self.base != "authenticating":
             self.spawn(self._open_quietly())
 
     def send_next(self, bound: BoundSession) -> None:
@@ -143,18 +141,25 @@ class Lifecycle:
         connection = await pool.acquire(
             chat, chat.spec, chat.shown.cwd, chat.settings, self.set_phase
         )
+        if self.operations.closed:
+            await pool.release(chat, connection)
+            self.operations.check()
         self.connection = self.last_connection = connection
         self.opener = Opener(connection, chat.settings)
         self._stop_listening = connection.on_end(lambda: self._agent_ended(connection))
         return connection
 
-    async def ensure_connected(self) -> None:
-        """Start the agent without opening a session; a failure is shown as one of the chat."""
+    async def ensure_connected(self) -> AgentConnection:
+        """Return a connection, also without a session; a failure to start is shown as the chat's."""
+        self.check_open()
+        if self.connection is not None and self.connection.alive:
+            return self.connection
 
         async def operation() -> None:
             await self.connected()
 
-        await self._guarded(operation)
+        await self.run(operation)
+        return await self.connected()
 
     def opening(self, phase: str) -> Opener:
         """Return what opens sessions on the connection, and say what is going on."""
@@ -162,38 +167,21 @@ class Lifecycle:
         self.set_phase(phase)
         return self.opener
 
-    @contextlib.contextmanager
-    def authenticating(self) -> Iterator[None]:
-        """While this lasts, a login is going on; the status before comes back if it fails."""
-        before, self._base = self._base, "authenticating"
-        self.chat.changed(None, state=True, urgent=True)
-        try:
-            yield
-        finally:
-            self._base = before
-            self.chat.changed(None, state=True, urgent=True)
-
-    async def after_login(self) -> None:
-        """Do once more what had failed for want of a login, once."""
-        entry, self._failed_entry = self._failed_entry, None
-        if self.chat.shown.open:
-            self.chat.dismiss_error()
-            if entry is not None:
-                self.chat.enqueue(entry.shown.blocks)
-            return
-        self.login_tried = True
-        await self.ensure_open()
-
     async def run(self, operation: Callable[[], Awaitable[None]]) -> None:
-        """Run an operation that changes what is shown, alone; a failure leaves what was shown."""
-        self.check_open()
-        await self._guarded(operation)
-        self.pump()
+        """
+        Run an operation that changes what is shown, alone; a failure leaves what was shown.
+
+        Raises:
+            SessionError: the chat is closed. AcpNotebookError: what the operation raises.
+        """
+        try:
+            await self.operations.run(partial(self._attempt, operation))
+        finally:
+            asyncio.get_running_loop().call_soon(self._go_on)
 
     def check_open(self) -> None:
         """Check that the chat is not closed; raises SessionError when it is."""
-        if self._base == "closed":
-            raise SessionError("This chat is closed. Open a new one.")
+        self.operations.check()
 
     def show(self, bound: BoundSession) -> None:
         """Show another session; the one before is kept while its prompt runs."""
@@ -201,6 +189,9 @@ class Lifecycle:
         before = chat.shown
         self.coming = None
         if before is not bound:
+            if before.session_id is None:
+                # It never came to be; what was meant for it goes to what is shown instead.
+                bound.queue[:0], before.queue = before.queue, []
             self.retained.keep_or_leave(before)
         self.retained.drop(bound)
         chat.shown = bound
@@ -217,41 +208,33 @@ class Lifecycle:
             self.retained.drop(bound)
             self.retained.keep_or_leave(bound)
 
-    def login_wanted(self, error: AgentError, entry: Entry) -> None:
-        """A prompt was refused for want of a login: offer one, and send it again after that."""
-        self._failed_entry = entry
-        self.chat.error = ChatError(
-            "Sign in again",
-            error.message or "The agent wants a login.",
-            actions=("login", "restart"),
-        )
-        self.chat.changed(None, state=True, urgent=True)
-
     def stop_opening(self) -> None:
         """Stop what is being opened. Prompts that wait come back; without any, the start itself ends."""
         queue = self.target.queue
-        if queue and (self._opening is not None or self.coming is not None):
+        if queue and self.operations.busy:
             for entry in list(queue):
                 self.give_back(entry)
             queue.clear()
             self.chat.changed(None, state=True, urgent=True)
-        elif self._opening is not None:
+        elif self.operations.busy:
             if self.opener is not None:
                 self.opener.abandon()
-            self._opening.cancel()
+            self.operations.stop()
 
     # --- restart, close
 
     async def restart(self) -> None:
         """Start a new child and go on with the same session where the agent can."""
         self.check_open()
-        if self._opening is not None:
-            self._opening.cancel()
-            await asyncio.gather(self._opening, return_exceptions=True)
-        await self.disconnect()
-        await self.ensure_open()
+        self.operations.stop()
 
-    async def disconnect(self) -> None:
+        async def operation() -> None:
+            await self.disconnect("The agent was restarted.")
+            await open_shown(self)
+
+        await self.run(operation)
+
+    async def disconnect(self, reason: str) -> None:
         """Let the agent go; its process ends when no other chat uses it."""
         connection, self.connection, self.opener = self.connection, None, None
         if connection is None:
@@ -261,51 +244,56 @@ class Lifecycle:
         for bound in self.all():
             if bound.run is not None:
                 await connection.notify("session/cancel", {"sessionId": bound.session_id})
-            await bound.close("The agent was restarted." if self._base != "closed" else "")
+            await bound.close(reason)
+            bound.connection = None
         await pool.release(self.chat, connection)
 
     async def close(self) -> None:
         """End everything; idempotent."""
-        if self._base == "closed":
+        if self.operations.closed:
             return
-        self._base = "closed"
-        if self._opening is not None:
-            self._opening.cancel()
+        self.base = "closed"
+        await self.operations.close()
         for bound in self.all():
             for entry in bound.queue:
                 if not entry.done.done():
                     entry.done.set_exception(SessionError("The chat was closed."))
             bound.queue.clear()
-        await self.disconnect()
+        await self.disconnect("The chat was closed.")
         self.chat.changed(None, state=True, urgent=True)
 
     # --- inside: opening
 
-    async def _guarded(self, operation: Callable[[], Awaitable[None]]) -> None:
-        async with self._lock:
-            before = self._base
-            self.chat.error, self.chat.note = None, ""
-            self._base = "starting"
-            self.chat.changed(None, state=True, urgent=True)
-            try:
-                await operation()
-            except asyncio.CancelledError:
-                self._fail(AgentStartError("The start was stopped.", phase="stopped"), before)
-                raise
-            except AcpNotebookError as error:
-                self._fail(error, before)
-                raise
-            except OSError as error:
-                failure = AgentStartError(f"{error}", phase="start")
-                self._fail(failure, before)
-                raise failure from error
-            finally:
-                self.coming = None
-                self.set_phase("")
-            if self._base == "starting":
-                self._base = "idle"
-            self.login_tried = False
-            self.chat.changed(None, state=True, urgent=True)
+    async def _attempt(self, operation: Callable[[], Awaitable[None]]) -> None:
+        before = self.base
+        self.chat.error, self.chat.note = None, ""
+        self.base = "starting"
+        self.chat.changed(None, state=True, urgent=True)
+        try:
+            await operation()
+        except asyncio.CancelledError:
+            self._fail(AgentStartError("This was stopped.", phase="stopped"), before)
+            raise
+        except AcpNotebookError as error:
+            self._fail(error, before)
+            raise
+        except OSError as error:
+            failure = AgentStartError(str(error), phase="start")
+            self._fail(failure, before)
+            raise failure from error
+        finally:
+            self.coming = None
+            self.set_phase("")
+        if self.base == "starting":
+            self.base = "idle"
+        self.login_tried = False
+        self.chat.changed(None, state=True, urgent=True)
+
+    def _go_on(self) -> None:
+        """After an operation: send what waits for a session that is there."""
+        if not self.operations.busy:
+            for bound in self.all():
+                self.send_next(bound)
 
     async def _open_quietly(self) -> None:
         with contextlib.suppress(AcpNotebookError, asyncio.CancelledError):
@@ -313,21 +301,21 @@ class Lifecycle:
 
     def _opened(self, task: asyncio.Task[None]) -> None:
         self._opening = None
-        if not task.cancelled() and task.exception() is None:
-            self.pump()
+        if not task.cancelled():
+            task.exception()  # told to those who wait for it, if anybody does
 
     def _fail(self, error: AcpNotebookError, before: Status) -> None:
         """Show what went wrong; give prompts back that wait for the session."""
         chat = self.chat
         usable = chat.shown.open
         loading = self.target.key if not self.target.open else None
-        if self._base != "closed":
+        if self.base != "closed":
             if isinstance(error, AuthRequired):
-                self._base = "auth-failed"
+                self.base = "auth-failed"
             elif usable:
-                self._base = before if before not in {"starting", "authenticating"} else "idle"
+                self.base = before if before not in {"starting", "authenticating"} else "idle"
             else:
-                self._base = "load-failed" if loading and self.connection else "start-failed"
+                self.base = "load-failed" if loading and self.connection else "start-failed"
         chat.error = describe_failure(
             error,
             chat.spec.shown_title,
@@ -365,8 +353,8 @@ class Lifecycle:
             bound.agent_ended()
         pool.retire(connection)
         self.spawn(pool.release(chat, connection))
-        if self._base in {"idle", "authenticating"}:
-            self._base = "exited"
+        if self.base in {"idle", "authenticating"}:
+            self.base = "exited"
             if not clean:
                 remote = connection.process is None
                 chat.error = ChatError(

@@ -99,14 +99,18 @@ def judge(
     policy: Policy,
     *,
     live: bool,
+    stopped: bool,
     headless: bool,
 ) -> Verdict | None:
     """
     Answer a request by rule, or return `None`: a person decides.
 
-    Without options there is nothing to choose; without a live prompt nobody asked the agent to do
-    anything; without a person an unmatched request is refused.
+    After Stop nothing is allowed any more, by no rule; without options there is nothing to choose;
+    without a live prompt nobody asked the agent to do anything; without a person an unmatched request
+    is refused.
     """
+    if stopped:
+        return Verdict(None, "the turn was stopped")
     if not options:
         return Verdict(None, "no options")
     decided = policy.decide(asked)

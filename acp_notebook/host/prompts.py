@@ -80,6 +80,12 @@ def shown_text(blocks: Blocks) -> str:
     return "\n\n".join(str(b["text"]) for b in blocks if b.get("type") == "text" and b.get("text"))
 
 
+def title_of(prompt: str) -> str:
+    """Return the title that a first prompt gives: its first line, at most 80 characters."""
+    line = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
+    return line if len(line) <= 80 else f"{line[:79]}…"
+
+
 def unsent_turn(blocks: Blocks) -> TurnResult:
     """Return a turn for a prompt that was stopped before it could be sent; no session holds it."""
     timeline, now = Timeline(""), time.time()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from acp_notebook.errors import AgentExited, RequestFailed
+from acp_notebook.errors import AcpNotebookError
 from acp_notebook.host.connection import can
 
 if TYPE_CHECKING:
@@ -49,6 +49,10 @@ class Retained:
         if bound.key is None or not (bound.run is not None or bound.queue or only_here):
             self._life.spawn(self._leave(bound))
             return
+        older = self._sessions.get(bound.key)
+        if older is not None and older is not bound:
+            bound.queue[:0], older.queue = older.queue, []
+            self._life.spawn(self._leave(older))
         self._sessions[bound.key] = bound
         settled = [key for key, kept in self._sessions.items() if kept.run is None]
         for key in settled[:-KEPT]:
@@ -61,7 +65,7 @@ class Retained:
             return
         for method, capability in (("session/delete", "delete"), ("session/close", "close")):
             if can(connection.capabilities, "sessionCapabilities", capability):
-                with contextlib.suppress(RequestFailed, AgentExited):
+                with contextlib.suppress(AcpNotebookError):
                     timeout_s = connection.settings.request_timeout_s
                     params = {"sessionId": session_id}
                     await connection.request(method, params, timeout_s=timeout_s)

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 from acp_notebook.host import openclaw
 from acp_notebook.host.bound import BoundSession
 from acp_notebook.host.lifecycle import Lifecycle
+from acp_notebook.host.login import Login
 from acp_notebook.host.loop import log
 from acp_notebook.host.opening import absolute
 from acp_notebook.host.permissions import Decision, request_key, rule_for
 from acp_notebook.host.policy import Policy
+from acp_notebook.host.prompts import title_of
 from acp_notebook.host.questions import OpenRequest
 from acp_notebook.host.queue import PromptQueue
 from acp_notebook.host.sessions import Sessions
@@ -85,6 +87,7 @@ class ChatSession:
         self.life = Lifecycle(self)
         self.sessions = Sessions(self)
         self.prompts = PromptQueue(self)
+        self.logins = Login(self)
         self._agent = AgentInfo(spec.name, spec.shown_title)
         self._listeners: list[Callable[[Change], None]] = []
         self._touched: dict[str, None] = {}
@@ -148,7 +151,7 @@ class ChatSession:
         Start the agent and open the session, unless that is done.
 
         Raises:
-            AgentNotFound, AgentStartError, AuthRequired, SessionError, RequestFailed: it did not work.
+            AcpNotebookError: it did not work; the state says so too.
         """
         await self.life.ensure_open()
 
@@ -343,7 +346,7 @@ class ChatSession:
 
     def login_wanted(self, bound: BoundSession, run: PromptRun, error: AgentError) -> None:  # noqa: ARG002
         """Offer a login, and give the prompt back."""
-        self.life.login_wanted(error, run.entry)
+        self.logins.wanted(error, run.entry)
 
     # --- inside
 
@@ -392,9 +395,3 @@ class ChatSession:
             read_only=shown.read_only,
             elicitations=tuple(e.shown for e in shown.asking.elicitations.values()),
         )
-
-
-def title_of(prompt: str) -> str:
-    """Return the title that a first prompt gives: its first line, at most 80 characters."""
-    line = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
-    return line if len(line) <= 80 else f"{line[:79]}…"

@@ -7,7 +7,6 @@ that the list names for it is the folder of the session.
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +54,7 @@ class Sessions:
         Raises:
             SessionError: the agent has no list. RequestFailed: it did not answer well.
         """
-        connection = await self._connected()
+        connection = await self._chat.life.ensure_connected()
         self._need(connection, "list sessions", "sessionCapabilities", "list")
         found: dict[str, SessionInfo] = {}
         cursor: str | None = None
@@ -119,7 +118,7 @@ class Sessions:
             if key == chat.shown.key and chat.shown.run is not None:
                 raise SessionBusy("A prompt is running in this session; it is shown already.")
             kept = life.retained.get(key)
-            if kept is not None and (kept.run is not None or not life.can_load):
+            if kept is not None and (kept.run or kept.queue or not life.can_load):
                 life.show(kept)
                 return
             if resume:
@@ -155,7 +154,7 @@ class Sessions:
     async def delete(self, key: str) -> None:
         """Delete a session at the agent. When it is the shown one, a new chat is left, not another old one."""
         chat = self._chat
-        connection = await self._connected()
+        connection = await self._chat.life.ensure_connected()
         self._need(connection, "delete sessions", "sessionCapabilities", "delete")
         if key == chat.shown.key and chat.shown.run is not None:
             raise SessionBusy("A prompt is running in this session. Stop it first.")
@@ -204,48 +203,17 @@ class Sessions:
         await self._set(connection, "session/set_model", params)
         self._took(bound, "session/set_model", {"models": {"currentModelId": model_id}})
 
-    # --- login
-
     async def login(self, method_id: str) -> str | None:
-        """
-        Log in by one of the agent's methods; then do once more, once, what had failed for want of it.
-
-        Returns what a person has to do, where the client cannot: variables to set, a command to run.
-
-        Raises:
-            ValueError: the agent has no such method. RequestFailed: the login failed.
-            AuthRequired: the agent still wants a login.
-        """
-        life = self._chat.life
-        connection = await self._connected()
-        method = next((m for m in connection.auth_methods if m.get("id") == method_id), None)
-        if method is None:
-            names = ", ".join(str(m.get("id")) for m in connection.auth_methods) or "none"
-            raise ValueError(f"The agent has no login {method_id!r} (it has: {names}).")
-        by_hand = instructions(method, connection.command_line)
-        if by_hand is not None:
-            return by_hand
-        with life.authenticating():
-            await connection.request("authenticate", {"methodId": method_id})
-        await life.after_login()
-        return None
+        """Log in by one of the agent's methods; see `Login.login`."""
+        return await self._chat.logins.login(method_id)
 
     async def logout(self) -> None:
         """Log out, where the agent can."""
-        connection = await self._connected()
+        connection = await self._chat.life.ensure_connected()
         self._need(connection, "log out", "auth", "logout")
         await self._request(connection, "logout", {})
 
     # --- inside
-
-    async def _connected(self) -> AgentConnection:
-        """Return the connection; an agent that is not there is started, and a failure is shown."""
-        life = self._chat.life
-        life.check_open()
-        if life.connection is None or not life.connection.alive:
-            await life.ensure_connected()
-        assert life.connection is not None
-        return life.connection
 
     async def _open(self) -> tuple[AgentConnection, BoundSession]:
         await self._chat.life.ensure_open()
@@ -277,23 +245,6 @@ class Sessions:
     def _need(self, connection: AgentConnection, what: str, *path: str) -> None:
         if not can(connection.capabilities, *path):
             raise SessionError(f"{connection.info.title} cannot {what}.")
-
-
-def instructions(method: Mapping[str, Any], command_line: list[str]) -> str | None:
-    """Return what a person has to do for a login that the client cannot do; `None` when it can."""
-    kind = method.get("type")
-    if kind == "env_var":
-        names = method.get("vars")
-        shown = ", ".join(
-            str(v.get("name") if isinstance(v, dict) else v)
-            for v in (names if isinstance(names, list) else [])
-        )
-        return f"Set {shown} in the environment of the kernel, then restart the agent."
-    if kind == "terminal":
-        args = method.get("args")
-        line = [*command_line[:1], *(map(str, args) if isinstance(args, list) else [])]
-        return f"Run this in a terminal, then restart the agent:  {shlex.join(line)}"
-    return None
 
 
 def _read_info(entry: Any, agent_name: str) -> SessionInfo | None:

@@ -64,6 +64,8 @@ class Call(dict[str, Any]):
     """Params of a request of ours whose answer is looked at when its frame passes."""
 
     on_answer: Callable[[dict[str, Any]], None] | None = None
+    request_id: int | str | None = None
+    """Once it has been sent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +102,10 @@ class AgentTransport:
         if method is None:
             self._open_requests -= 1
         elif "id" in message:
-            self._asked[message["id"]] = (method, message.get("params"))
+            params = message.get("params")
+            self._asked[message["id"]] = (method, params)
+            if isinstance(params, Call):
+                params.request_id = message["id"]
         try:
             await self._send(message)
         except ConnectionError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from acp_notebook.host.questions import OpenRequest, ask_in_text, visible
 from acp_notebook.host.state import Elicitation
 from acp_notebook.host.transport import AgentRequest
 from tests.host.talk import Talk
+
+Talks = Callable[..., Talk]
 
 SCHEMA = {
     "type": "object",
@@ -66,6 +69,17 @@ class TestElicitation:
         """With nobody there, it is answered `cancel` at once."""
         turn = talk.prompt(elicit({"mode": "form", "message": "?"}), headless=True)
         assert json.loads(turn.text) == {"result": {"action": "cancel"}}
+
+
+@pytest.mark.parametrize("policy", ["ask", "allow-all", "deny"])
+def test_after_stop_nothing_is_allowed(talks: Talks, policy: str) -> None:
+    """What the agent asks between Stop and its answer is cancelled, whatever the rules say."""
+    talk = talks(policy=policy)
+    turn = talk.send("say on it\nstopped ask ls")
+    talk.until(lambda: talk.texts[1:])
+    talk.call(talk.session.cancel)
+    assert turn.result(10).snapshot.turns[-1].text.endswith("answer: cancelled")
+    assert [d.decided_by for d in talk.session.decisions] == ["the turn was stopped"]
 
 
 class Typed:
