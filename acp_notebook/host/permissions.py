@@ -99,8 +99,8 @@ def judge(
     policy: Policy,
     *,
     live: bool,
-    stopped: bool,
     headless: bool,
+    stopped: bool = False,
 ) -> Verdict | None:
     """
     Answer a request by rule, or return `None`: a person decides.

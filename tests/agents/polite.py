@@ -123,6 +123,10 @@ def act(session, word, rest, stop, request):
         wire.say(session, "answer: " + chosen)
     elif word == "wait":
         stop.wait(float(rest or 60))
+    elif word == "stopped":
+        stop.wait(60)
+        then, _, more = rest.partition(" ")
+        return act(session, then, more, stop, request)
     elif word == "deaf":
         time.sleep(float(rest or 60))
     elif word == "flood":
