@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import multiprocessing
+import os
 import pickle
+import pty
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -31,6 +35,7 @@ from acp_notebook.errors import (
     TurnFailed,
 )
 from acp_notebook.host.loop import host_loop
+from tests.source import REPOSITORY
 
 POLITE = [sys.executable, str(Path(__file__).parent / "agents" / "polite.py")]
 
@@ -104,6 +109,14 @@ class TestAsk:
         ]
         with pytest.raises(TypeError, match="cannot hold a int"):
             chat.ask("look", context=[3])
+
+    @pytest.mark.parametrize(
+        ("prompt", "told"), [(5, "not int"), (["a"], "not of str"), ({"type": "text"}, "not dict")]
+    )
+    def test_what_is_no_prompt_is_refused(self, prompt: Any, told: str) -> None:
+        """What is neither text nor content blocks is refused in words."""
+        with pytest.raises(TypeError, match=f"a list of content blocks, {told}"):
+            content_blocks(prompt)
 
 
 class TestInterrupt:
@@ -322,3 +335,86 @@ def test_turns_pickle(chat: Chat) -> None:
     """A turn pickles with its whole snapshot."""
     turn = chat.ask("say hello")
     assert pickle.loads(pickle.dumps(turn)) == turn
+
+
+NESTED = """
+import asyncio, sys
+from acp_notebook import Chat
+ticks = 0
+async def tick():
+    global ticks
+    while True:
+        await asyncio.sleep(0.01)
+        ticks += 1
+async def main():
+    ticking = asyncio.ensure_future(tick())
+    with Chat({agent!r}) as chat:
+        chat.start()
+        before = ticks
+        print(chat.ask("wait 0.5\\nsay done").text, ticks > before + 5)
+    ticking.cancel()
+asyncio.run(main())
+print("nest_asyncio" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_running_loop_goes_on_only_when_that_is_configured(tmp_path: Path, allowed: bool) -> None:
+    """With `nest_asyncio` set, a caller's own loop goes on during `ask`; without, it is not even loaded."""
+    done = subprocess.run(
+        [sys.executable, "-c", NESTED.format(agent=POLITE)],
+        cwd=tmp_path,
+        env=os.environ
+        | {"PYTHONPATH": str(REPOSITORY), "ACP_NOTEBOOK_NEST_ASYNCIO": str(allowed).lower()},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["done", str(allowed), str(allowed)], done.stderr
+
+
+def test_a_reload_of_the_module_keeps_the_chats(tmp_path: Path) -> None:
+    """After `importlib.reload`, as autoreload does it, a named chat is found and goes on."""
+    chat = Chat(POLITE, cwd=tmp_path, name="kept")
+    chat.ask("say one")
+    again = importlib.reload(chat_module).Chat(name="kept")
+    assert again.ask("say two").text == "two"
+    assert [turn.text for turn in again.turns] == ["one", "two"]
+    again.close()
+
+
+SCRIPT = """
+import sys
+from acp_notebook import Chat
+chat = Chat({agent!r}, cwd={cwd!r})
+turn = chat.ask("say hello\\nask ls\\nsay bye")
+print("result", turn.ok)
+"""
+
+
+def test_in_a_terminal_the_turn_streams_and_input_asks(tmp_path: Path) -> None:
+    """With a terminal the answer is printed as it comes, permissions are asked, and nothing is left."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ["PYTHONPATH"] = str(REPOSITORY)
+        os.execv(
+            sys.executable, [sys.executable, "-c", SCRIPT.format(agent=POLITE, cwd=str(tmp_path))]
+        )
+    seen = b""
+    while b"Number" not in seen:
+        seen += os.read(fd, 4096)
+    os.write(fd, b"1\n")
+    while True:
+        try:
+            data = os.read(fd, 4096)
+        except OSError:
+            break
+        if not data:
+            break
+        seen += data
+    os.close(fd)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    text = seen.decode().replace("\r", "")
+    assert text.index("hello") < text.index("The agent asks") < text.index("answer: yes")
+    assert text.endswith("result True\n")
+    assert "[Run ls: completed]" in text
