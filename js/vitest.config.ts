@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     environment: "node",
     include: ["tests/**/*.test.{ts,tsx}"],
+    setupFiles: ["tests/setup.ts"],
     restoreMocks: true,
     coverage: { provider: "v8", include: ["src/**"], exclude: ["src/markdown/lazy/**"], reporter: ["text-summary", "text"] },
   },
