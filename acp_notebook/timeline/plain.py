@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
+from sys import float_info
 from typing import Any
 
 from acp_notebook.timeline.text import head_and_tail, valid
@@ -44,12 +45,15 @@ def text_or_none(value: Any) -> str | None:
 
 
 def whole_number(value: Any) -> int | None:
-    """Return an integer, None for anything else; a bool is no number."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """Return an integer of 64 bits, None for anything else; a bool is no number."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if -(2**63) <= value < 2**63 else None
 
 
 def number(value: Any) -> float | None:
     """Return a finite number, None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value if isfinite(value) else None
+    # An integer of JSON may be greater than any float, which `isfinite` cannot look at.
+    return value if abs(value) <= float_info.max else None

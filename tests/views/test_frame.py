@@ -51,6 +51,19 @@ class TestFrame:
         assert (rows[6]["status"], rows[7]["text"]) == ("warning", "Run `ls`: allow_once (user)")
 
     @pytest.mark.parametrize("library", ["pandas", "polars"])
+    def test_a_number_that_no_column_holds_is_missing(self, library):
+        """An agent may count to more than 64 bits."""
+        timeline = folded(prompt="q")
+        timeline.settle_prompt("end_turn", usage={"totalTokens": 2**63, "inputTokens": 2**63 - 1})
+        shot = timeline.snapshot()
+        assert shot.turns[0].usage.input_tokens == 2**63 - 1
+        found = frame.to_frame(shot, library)
+        assert (
+            len(found["tokens"].drop_nulls() if library == "polars" else found["tokens"].dropna())
+            == 0
+        )
+
+    @pytest.mark.parametrize("library", ["pandas", "polars"])
     def test_an_empty_session_has_its_columns(self, library):
         """With the same types as a full one."""
         empty = frame.to_frame(Timeline(SESSION).snapshot(), library)
