@@ -23,7 +23,7 @@ from acp_notebook.timeline.fold import encoded
 from acp_notebook.timeline.growing import GrowingText, TerminalDraft
 from acp_notebook.timeline.items import FINAL, Location
 from acp_notebook.timeline.parts import Markdown
-from acp_notebook.timeline.plain import plain, text_or_none
+from acp_notebook.timeline.plain import plain
 from acp_notebook.timeline.terminals import from_meta
 from acp_notebook.timeline.text import Text, valid
 
@@ -108,24 +108,27 @@ def patch(
         clear(call, update)
     get = update.get
     if (value := get("title")) is not None:
-        call.title = text_or_none(value) or call.title
+        call.title = told(fold, value, kind, "title") or call.title
     if (value := get("kind")) is not None:
-        call.tool_kind = text_or_none(value)
+        call.tool_kind = told(fold, value, kind, "kind") or call.tool_kind
     if (value := get("name")) is not None:
-        call.name = text_or_none(value)
+        call.name = told(fold, value, kind, "name") or call.name
     if (value := get("content")) is not None:
         if isinstance(value, list):
             replace_content(fold, call, value, kind)
         else:
             fold.count(f"{kind}.content")
     if (value := get("locations")) is not None:
-        call.locations = locations(fold, value, kind)
+        if isinstance(value, list):
+            call.locations = locations(fold, value, kind)
+        else:
+            fold.count(f"{kind}.locations")
     if (value := get("rawInput")) is not None:
         call.raw_input = plain(value, fold.limits.max_depth, fold.limits.max_output_chars)
     if (value := get("rawOutput")) is not None:
         call.raw_output = plain(value, fold.limits.max_depth, fold.limits.max_output_chars)
     if (value := get("error")) is not None:
-        call.error = text_or_none(value) or call.error
+        call.error = told(fold, value, kind, "error") or call.error
     if isinstance(value := get("_meta"), dict):
         read_meta(fold, call, value)
     if with_status and (value := get("status")) is not None:
@@ -175,11 +178,16 @@ def set_status(fold: Fold, call: ToolDraft, value: Any, kind: str) -> None:
     call.turn.calls.pop(call.id, None)
 
 
-def locations(fold: Fold, value: Any, kind: str) -> tuple[Location, ...]:
+def told(fold: Fold, value: Any, kind: str, field: str) -> str | None:
+    """Return the text of a field; what is no text is counted and changes nothing."""
+    if not isinstance(value, str):
+        fold.count(f"{kind}.{field}")
+        return None
+    return value if value.isascii() else valid(value)
+
+
+def locations(fold: Fold, value: list[Any], kind: str) -> tuple[Location, ...]:
     """Read the files that a call touches; what is no location is counted."""
-    if not isinstance(value, list):
-        fold.count(f"{kind}.locations")
-        return ()
     kept = []
     for member in value:
         path = member.get("path") if isinstance(member, dict) else None

@@ -204,6 +204,10 @@ class TestUpsert:
             ({"toolCallId": ""}, "toolCallId"),
             ({"toolCallId": "x", "status": 5}, "status"),
             ({"toolCallId": "x", "content": {}}, "content"),
+            ({"toolCallId": "x", "title": 5}, "title"),
+            ({"toolCallId": "x", "kind": []}, "kind"),
+            ({"toolCallId": "x", "name": {}}, "name"),
+            ({"toolCallId": "x", "error": True}, "error"),
             ({"toolCallId": "x", "locations": 5}, "locations"),
             ({"toolCallId": "x", "locations": [5, {"path": 3}]}, "locations"),
         ],
@@ -212,6 +216,12 @@ class TestUpsert:
         """Rule 17."""
         shot = snapshot(update("tool_call", **fields))
         assert set(shot.metadata.unrecognized) == {f"tool_call.{counted}"}
+
+    def test_malformed_fields_leave_what_was_known(self):
+        """A later update cannot spoil a card."""
+        known = call(title="T", kind="edit", name="n", error="e", locations=[{"path": "/x"}])
+        spoilt = call_update(title=5, kind=5, name=5, error=5, locations={}, content=5, status=5)
+        assert one(known, spoilt) == one(known)
 
     def test_an_update_without_an_id_is_counted(self):
         """It is about no card."""
