@@ -92,10 +92,12 @@ def replaced(path: Path, old: str | None, new: str | None) -> str | None:
     if now in {new, old} or (old is None and now == ""):
         return new
     if now is not None and old and new is not None:
-        if now.count(old) == 1:
-            return now.replace(old, new)
-        if new and old not in now and now.count(new) == 1:
+        # A new text that holds the old one (a line added behind another) leaves it in the file.
+        olds = now.count(old)
+        if new and now.count(new) == 1 and olds == new.count(old):
             return now
+        if olds == 1:
+            return now.replace(old, new)
     raise ValueError(UNEXPECTED.format(path))
 
 
@@ -135,7 +137,9 @@ def place(text: str, piece: str, line: int) -> int | None:
     """Return where these lines stand: their only place, else the one on the given line."""
     if not piece:
         return 0 if not text else None
-    found = [match.start() for match in re.finditer(f"^(?={re.escape(piece)})", text, re.MULTILINE)]
+    end = "" if piece.endswith("\n") else r"\Z"  # a last line without an end is a whole line too
+    whole = f"^(?={re.escape(piece)}{end})"
+    found = [match.start() for match in re.finditer(whole, text, re.MULTILINE)]
     if len(found) == 1:
         return found[0]
     return next((at for at in found if text.count("\n", 0, at) + 1 == line), None)

@@ -36,6 +36,16 @@ class TestTexts:
         assert file.read_text() == "one\ntwo\nthree\n"
         assert diff.revert() is False
 
+    def test_a_line_added_behind_another_is_added_once(self, file):
+        """The new text holds the old one, which is still there afterwards."""
+        diff = Diff(str(file), "two\n", "two\n2\n")
+        assert diff.apply() is True
+        assert diff.apply() is False
+        assert file.read_text() == "one\ntwo\n2\nthree\n"
+        assert diff.revert() is True
+        assert diff.revert() is False
+        assert file.read_text() == "one\ntwo\nthree\n"
+
     def test_a_whole_file_is_replaced(self, file):
         """When the old text is all of it."""
         Diff("a.txt", "one\ntwo\nthree\n", "").apply(file.parent)
@@ -123,6 +133,17 @@ class TestPatches:
             assert diff.revert(root)
             assert file.read_text() == "one\ntwo\nthree\n"
             assert not diff.revert(root)
+
+    def test_a_last_line_without_an_end_is_a_whole_line(self, file):
+        """Not the beginning of a longer one."""
+        end = "\\ No newline at end of file\n"
+        text = f"--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n{end}+2\n{end}"
+        file.write_text("one\ntwofold\n")
+        with unexpected():
+            patch(text, file).apply()
+        file.write_text("one\ntwo")
+        assert patch(text, file).apply()
+        assert file.read_text() == "one\n2"
 
     def test_lines_that_have_moved_are_found(self, file):
         """When they stand in one place only."""
