@@ -236,7 +236,7 @@ class TimelineSnapshot:
     __hash__ = None  # type: ignore[assignment]  # items may hold JSON objects
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_restored, tuple(getattr(self, name) for name in _FIELDS))
+        return (_restored, (self.extra, *(getattr(self, name) for name in _FIELDS)))
 
     def __repr__(self) -> str:
         turns, items = len(self.turns), len(self.items)
@@ -258,6 +258,7 @@ _FIELDS = (
 )
 
 
-def _restored(*values: Any) -> TimelineSnapshot:
-    session_id, *rest = values
-    return TimelineSnapshot(session_id, **dict(zip(_FIELDS[1:], rest, strict=True)))
+def _restored(extra: dict[str, Any] | None, session_id: str, *rest: Any) -> TimelineSnapshot:
+    snapshot = TimelineSnapshot(session_id, **dict(zip(_FIELDS[1:], rest, strict=True)))
+    snapshot.extra = extra
+    return snapshot

@@ -11,6 +11,7 @@ from acp_notebook.timeline import (
     Markdown,
     Text,
     Timeline,
+    TimelineSnapshot,
     Unsupported,
 )
 from acp_notebook.timeline.frozen import frozen
@@ -152,6 +153,12 @@ class TestEquality:
         assert copy.attachments == shot.attachments
         assert copy.generation == 4
         assert copy["tool:t1"] == shot["tool:t1"]
+
+    def test_pickling_keeps_keys_of_a_later_version(self):
+        """As writing the JSON again does."""
+        data = {**rich().snapshot().to_dict(), "future": 1}
+        shot = TimelineSnapshot.from_dict(data)
+        assert pickle.loads(pickle.dumps(shot)).to_dict() == shot.to_dict() == data
 
 
 class TestFrozen:
