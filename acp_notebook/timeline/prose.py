@@ -17,8 +17,8 @@ from acp_notebook.timeline.views import view
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FENCE = re.compile(r"^([ \t]*)(`{3,}(?=[^`]*$)|~{3,})[ \t]*(.*?)[ \t]*$")
-DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
+FENCE = re.compile(r"^([ \t]*)(`{3,}(?=[^`]*$)|~{3,})(.*)$")
+DELIMITER = re.compile(r":?-+:?")
 
 
 @frozen
@@ -104,10 +104,10 @@ def tables(text: str) -> tuple[Table, ...]:
 
 def table_at(lines: tuple[str, ...], at: int) -> Table | None:
     """Return the table that begins on this line, None when none does."""
-    if at + 1 >= len(lines) or "|" not in lines[at] or not DELIMITER.match(lines[at + 1]):
+    if at + 1 >= len(lines) or "|" not in lines[at] or "-" not in lines[at + 1]:
         return None
-    header = cells_of(lines[at])
-    if len(cells_of(lines[at + 1])) != len(header):
+    header, delimiters = cells_of(lines[at]), cells_of(lines[at + 1])
+    if len(delimiters) != len(header) or not all(map(DELIMITER.fullmatch, delimiters)):
         return None
     rows = []
     for line in lines[at + 2 :]:
