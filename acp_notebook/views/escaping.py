@@ -11,16 +11,21 @@ and keeps no link that runs code.
 from __future__ import annotations
 
 import re
+from collections import deque
 
 from acp_notebook.timeline.prose import blocks_of
 
 BACKTICKS = re.compile(r"`+")
 LANGUAGE = re.compile(r"[\w.+#-]*")
+MARKED = re.compile(r"[<\[\]]")
+ADDRESS = re.compile(r"(?:https?://|www\.)\S*", re.IGNORECASE)
 TAG = re.compile(r"<(?=[A-Za-z/!?])")
 AUTOLINK = re.compile(r"<((?:https?|mailto):[^\s<>`]*)>")
-RUNS_CODE = re.compile(
-    r"(\]\(\s*<?\s*|\]:\s*<?\s*)((?:javascript|vbscript|data)\s*:)", re.IGNORECASE
-)
+PICTURE = re.compile(r"!+(?=\[)")
+SCHEME = r"((?:javascript|vbscript|data)\s*\\?:)"
+RUNS_CODE = re.compile(rf"(\]\(\s*<?\s*|\]:\s*<?\s*){SCHEME}", re.IGNORECASE)
+LINK_BEGINS = re.compile(r"\](?:\(|:)\s*$")
+RUNS_CODE_FIRST = re.compile(rf"^([\s>]*){SCHEME}", re.IGNORECASE)
 CONTROL_IN_LINK = re.compile(r"&(?:#[xX]?[0-9a-fA-F]+|colon|Tab|NewLine);")
 
 
@@ -29,7 +34,7 @@ def safe_markdown(text: str) -> str:
     pieces: list[str] = []
     for block in blocks_of(text):
         if block.code is None:
-            pieces.extend(safe_line(line) for line in block.lines)
+            pieces.extend(safe_lines(block.lines))
             continue
         if pieces and pieces[-1].strip():
             pieces.append("")
@@ -45,10 +50,25 @@ def fenced(code: str, language: str = "") -> str:
     return f"{fence}{name[0] if name else ''}\n{code}\n{fence}"
 
 
+def safe_lines(lines: tuple[str, ...]) -> list[str]:
+    """Return lines of prose; the address of a link may stand on the line after its label."""
+    pieces: list[str] = []
+    before = ""
+    for line in lines:
+        safe = safe_line(line)
+        if LINK_BEGINS.search(before):
+            safe = RUNS_CODE_FIRST.sub(r"\1unsafe:\2", safe)
+        pieces.append(safe)
+        before = line
+    return pieces
+
+
 def safe_line(line: str) -> str:
     """Return one line with everything outside its code spans escaped."""
     pieces: list[str] = []
     at = 0
+    marked = MARKED.search(line) is not None
+    addresses = deque(found.span() for found in ADDRESS.finditer(line) if marked)
     while True:
         opened = next_run(line, at)
         if opened is None:
@@ -59,8 +79,12 @@ def safe_line(line: str) -> str:
         closed = closing(line, stop, mark)
         pieces.append(safe_prose(line[at:start]))
         inside = line[stop:closed] if closed is not None else ""
-        if closed is None or ("|" in inside and "<" in inside):
-            # A table would cut such a span at its bar, and what is in it would be prose again.
+        while addresses and addresses[0][1] < start:
+            addresses.popleft()
+        swallowed = bool(addresses) and addresses[0][0] < start
+        if closed is None or swallowed or (marked and "|" in inside):
+            # A table would cut such a span at its bar, and an address takes the backticks behind
+            # it: what is in the span would be prose again, and its end would begin another.
             pieces.append("&#96;" * len(mark))
             at = stop
         else:
@@ -71,9 +95,10 @@ def safe_line(line: str) -> str:
 def next_run(line: str, at: int) -> tuple[int, int] | None:
     """Return where the next backticks are that no backslash takes the meaning from."""
     for run in BACKTICKS.finditer(line, at):
-        before = line[: run.start()]
-        slashes = len(before) - len(before.rstrip("\\"))
-        start = run.start() + slashes % 2
+        slashes = run.start()
+        while slashes and line[slashes - 1] == "\\":
+            slashes -= 1
+        start = run.start() + (run.start() - slashes) % 2
         if start < run.end():
             return start, run.end()
     return None
@@ -88,6 +113,6 @@ def safe_prose(text: str) -> str:
     """Return prose without tags, pictures and links that run code."""
     text = AUTOLINK.sub(r"\1", text)
     text = TAG.sub("&lt;", text)
-    text = text.replace("![", "[")
+    text = PICTURE.sub("", text)
     text = CONTROL_IN_LINK.sub(lambda match: f"&amp;{match[0][1:]}", text)
     return RUNS_CODE.sub(r"\1unsafe:\2", text)
