@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
@@ -58,10 +59,14 @@ class Home:
     def __init__(self, folder: str | None = None) -> None:
         folder = str(Path.home()) if folder is None else folder
         folder = folder.rstrip("/\\")
-        forms = {folder, folder.replace("\\", "/"), quote(folder)} if len(folder) > 1 else set()
+        slashed = folder.replace("\\", "/")
+        forms = {folder, slashed, folder.replace("\\", "\\\\")}
+        forms |= {quote(slashed), quote(slashed, safe=""), escape(folder)}
+        if len(folder) < 2:
+            forms.clear()
         self._pattern = (
             re.compile(
-                r"(?<![\w.~-])(?:" + "|".join(map(re.escape, sorted(forms))) + r")(?![\w.-])"
+                r"(?<![\w.~-])(?:" + "|".join(map(re.escape, sorted(forms))) + r")(?!\.?[\w-])"
             )
             if forms
             else None

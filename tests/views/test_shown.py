@@ -60,7 +60,7 @@ def test_nothing_that_acts_is_left(text):
     ("text", "shown"),
     [
         ("/home/me/x", "~/x"),
-        ("in /home/me.", "in /home/me."),
+        ("in /home/me. And /home/me.old", "in ~. And /home/me.old"),
         ("in /home/me, and", "in ~, and"),
         ("file:///home/me/x", "file://~/x"),
         ("/home/me2/x /mnt/home/me/x /home/me-too", "/home/me2/x /mnt/home/me/x /home/me-too"),
@@ -75,6 +75,9 @@ def test_the_home_folder_is_a_tilde(text, shown):
 def test_other_spellings_of_home():
     """In a uri, and of Windows; a root is no home."""
     assert Home("/home/a b").short("/home/a%20b/x /home/a b/y") == "~/x ~/y"
+    assert Home("/home/a b").short("open?at=%2Fhome%2Fa%20b") == "open?at=~"
+    assert Home("/home/o'b").short("/home/o&#x27;b/x") == "~/x"
+    assert Home("C:\\Users\\me").short('{"in": "C:\\\\Users\\\\me"}') == '{"in": "~"}'
     assert Home("C:\\Users\\me").short("C:\\Users\\me\\x C:/Users/me/y") == "~\\x ~/y"
     assert Home("/").short("/a/b") == "/a/b"
     assert Home().short(f"{Path.home()}/x") == "~/x"
