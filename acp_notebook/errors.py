@@ -23,6 +23,7 @@ raised is about the call itself, and each message says what to do next.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -47,12 +48,31 @@ class AcpNotebookError(Exception):
 
 
 class AgentNotFound(AcpNotebookError):
-    """The agent's command was found in none of the places looked at."""
+    """
+    The agent's command was found in none of the places looked at.
 
-    def __init__(self, command: str, looked_in: Sequence[str], install: str | None = None) -> None:
+    With `known`, it was meant as a name, and is none of these.
+    """
+
+    def __init__(
+        self,
+        command: str,
+        looked_in: Sequence[str],
+        install: str | None = None,
+        *,
+        known: Sequence[str] = (),
+    ) -> None:
         self.command = command
         self.looked_in = tuple(looked_in)
         self.install = install
+        if known:
+            close = get_close_matches(command, known, n=1)
+            guess = f"; did you mean {close[0]}?" if close else ""
+            super().__init__(
+                f"There is no agent named {command!r} (known are {', '.join(known)}{guess}). "
+                "A command of one word is given as a path or a list."
+            )
+            return
         places = ", ".join(self.looked_in) or "PATH"
         hint = f" Install it with:  {install}" if install else " Check the command's spelling."
         super().__init__(

@@ -9,6 +9,7 @@ Neither sends anything by itself. What a person got wrong is said in one line, w
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 DEFAULT_NAME = "main"
 COMPLETED = "%acp_chat"
 OTHER_CHAT = " Begin another with --new, or give this one another --name."
+COMMENT = re.compile(r"""('[^']*'|"[^"]*")|(?:^|(?<=\s))#.*""")
 PATH_OPTIONS = {"--cwd", "--record", "--replay"}
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -118,7 +120,7 @@ def acp_chat(line: str) -> Chat | None:
     Run again with the same name it shows the same chat; `chat = %acp_chat` keeps it in a variable.
     """
     with _told_in_one_line():
-        options = PARSER.parse_args(split_command(line))
+        options = PARSER.parse_args(split_command(_without_comment(line)))
         if options.stop:
             if not stop(options.name):
                 print(f"There is no chat {options.name!r} to stop.")  # noqa: T201  to the cell
@@ -129,7 +131,7 @@ def acp_chat(line: str) -> Chat | None:
 def acp_agents(line: str) -> AgentTable:
     """List the agents that are known here, and how to get or log in to each."""
     with _told_in_one_line():
-        if line.strip():
+        if _without_comment(line).strip():
             raise UsageError("%acp_agents takes no arguments.")
         return agent_table()
 
@@ -227,6 +229,11 @@ def unload(shell: Any) -> None:
     for magic in MAGICS:
         shell.magics_manager.magics["line"].pop(magic.__name__, None)
     shell.strdispatchers["complete_command"].strs.pop(COMPLETED, None)
+
+
+def _without_comment(line: str) -> str:
+    """Return a line without what stands behind ` #`: IPython hands it to a magic as it is."""
+    return COMMENT.sub(lambda match: match[1] or "", line)
 
 
 def _agent(options: Namespace) -> Any:

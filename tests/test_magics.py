@@ -129,6 +129,15 @@ class TestChat:
         acp_chat("--stop")
         assert acp_chat(f"--replay {path}").ask("/help").text == said
 
+    def test_a_comment_is_no_argument(self, acp_chat: Magic, tmp_path: Path) -> None:
+        """What stands behind ` #` is left out, as in Python; a `#` in a word or in quotes is kept."""
+        assert acp_chat("explorer  # or claude: don't wait").state.name == "main"
+        assert acp_chat("# the default agent").state.name == "main"
+        assert acp_chat("explorer --name a#b").state.name == "a#b"
+        folder = tmp_path / "a #b"
+        folder.mkdir()
+        assert acp_chat(f"--name c --cwd '{folder}'  # quoted").state.cwd == str(folder)
+
 
 class TestMistakes:
     @pytest.mark.parametrize(
@@ -309,7 +318,7 @@ class TestKernel:
             wrong = execute(running, "%acp_chat opncode")
             assert wrong.reply["ename"] == "UsageError"
             assert wrong.reply["traceback"] == []
-            assert wrong.text().startswith("UsageError: The agent command 'opncode'")
+            assert wrong.text().startswith("UsageError: There is no agent named 'opncode'")
             table = execute(running, "%acp_agents")
             data = table.messages[-2]["content"]["data"]
             assert data["text/html"].startswith("<table>")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import re
 import sys
@@ -52,9 +51,7 @@ def find(name: str, *, cwd: str = ".") -> AgentSpec:
     specs = {spec.name: spec for spec in known()}
     spec = specs.get(name)
     if spec is None:
-        close = difflib.get_close_matches(name, specs, n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        raise AgentNotFound(name, [f"known agents: {', '.join(specs)}{hint}"])
+        raise AgentNotFound(name, (), known=tuple(specs))
     if installed(spec, cwd=cwd) is None:
         raise AgentNotFound(spec.command, ["node_modules/.bin", sys.prefix, "PATH"], spec.install)
     return spec
