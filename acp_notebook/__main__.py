@@ -53,10 +53,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(module.run(options))
     except (AcpNotebookError, ValueError, OSError) as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{_told(error)}\n")
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _told(error: Exception) -> str:
+    """Return what went wrong in words; for a file without the number of the error."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 if __name__ == "__main__":

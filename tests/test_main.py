@@ -202,6 +202,22 @@ class TestRecords:
         assert acp("export", str(record), "-o", str(output)).returncode == 0
         assert held in output.read_text()
 
+    def test_export_refuses_a_suffix_it_does_not_know(
+        self, acp: Callable[..., Ended], record: Path
+    ) -> None:
+        """No text is written under the name of a form that it is not, unless --format says so."""
+        output = record.with_suffix(".pdf")
+        run = acp("export", str(record), "-o", str(output))
+        assert (1, False) == (run.returncode, output.exists())
+        assert "none of .txt, .md, .html, .json" in run.stderr
+        assert 0 == acp("export", str(record), "-o", str(output), "--format", "text").returncode
+
+    def test_a_record_that_is_not_there(self, acp: Callable[..., Ended], tmp_path: Path) -> None:
+        """The file is named, and what is wrong with it."""
+        absent = tmp_path / "absent.jsonl"
+        run = acp("replay", str(absent))
+        assert (1, f"{absent}: No such file or directory\n") == (run.returncode, run.stderr)
+
     def test_a_file_that_is_no_record(self, acp: Callable[..., Ended], tmp_path: Path) -> None:
         """What is wrong is said in one line."""
         (tmp_path / "x").write_text("nonsense")

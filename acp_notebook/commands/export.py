@@ -34,8 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the document."""
     output: Path | None = options.output
-    suffix = output.suffix if output is not None else ""
-    document = FORMATS[options.format or SUFFIXES.get(suffix, "text")](load_record(options.file))
+    form = options.format or ("text" if output is None else SUFFIXES.get(output.suffix.lower()))
+    if form is None:
+        known = ", ".join(SUFFIXES)
+        raise ValueError(f"{output} ends in none of {known}. Choose the form with --format.")
+    document = FORMATS[form](load_record(options.file))
     if output is None:
         sys.stdout.write(document)
     else:
