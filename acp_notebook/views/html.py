@@ -26,6 +26,7 @@ from acp_notebook.views.shown import Home, seen
 from acp_notebook.views.words import (
     decision_of,
     note_of,
+    notice_text,
     output_of,
     plan_lines,
     status_of,
@@ -123,7 +124,7 @@ def item_html(item: Item) -> str:
         steps = "".join(f"<li>{escape(seen(line))}</li>" for line in plan_lines(item))
         return f'<ul class="plan">{steps}</ul>'
     assert isinstance(item, Notice)  # the last kind
-    return f'<p class="note">{escape(seen(item.text))}</p>'
+    return f'<p class="note">{escape(seen(notice_text(item)))}</p>'
 
 
 def parts_html(parts: tuple[Part, ...]) -> str:

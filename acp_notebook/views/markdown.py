@@ -19,6 +19,7 @@ from acp_notebook.views.shown import Home, seen
 from acp_notebook.views.words import (
     decision_of,
     note_of,
+    notice_text,
     output_of,
     plan_lines,
     status_of,
@@ -96,7 +97,7 @@ def item_markdown(item: Item) -> str:
             return f"**Plan**\n\n{safe_markdown(seen(item.markdown))}"
         return "\n".join(["**Plan**", "", *(f"- {one_line(line)}" for line in plan_lines(item))])
     assert isinstance(item, Notice)  # the last kind
-    return f"**{one_line(item.level)}:** {one_line(item.text)}"
+    return f"**{one_line(item.level)}:** {one_line(notice_text(item))}"
 
 
 def parts_markdown(parts: tuple[Part, ...]) -> str:

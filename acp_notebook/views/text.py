@@ -17,6 +17,7 @@ from acp_notebook.views.shown import Home, seen
 from acp_notebook.views.words import (
     decision_of,
     note_of,
+    notice_text,
     output_of,
     plan_lines,
     status_of,
@@ -66,7 +67,7 @@ def item_text(item: Item) -> str:
     if isinstance(item, Plan):
         return "\n".join(["[plan]", *(f"    {seen(line)}" for line in plan_lines(item))])
     assert isinstance(item, Notice)  # the last kind
-    return f"[{seen(item.level)}: {seen(item.text)}]"
+    return f"[{seen(item.level)}: {seen(notice_text(item))}]"
 
 
 def segment_text(item: MessageSegment | Thought) -> str:

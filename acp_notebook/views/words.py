@@ -20,7 +20,7 @@ from acp_notebook.timeline.prose import blocks_of
 from acp_notebook.views.shown import drawn, seen
 
 if TYPE_CHECKING:
-    from acp_notebook.timeline.items import Permission, Plan, ToolCall
+    from acp_notebook.timeline.items import Notice, Permission, Plan, ToolCall
     from acp_notebook.timeline.turns import Turn
 
 STOP_REASONS = {
@@ -67,6 +67,13 @@ def decision_of(permission: Permission) -> str:
     chosen = permission.selected
     answer = (chosen.name if chosen else permission.selected_option_id) or "cancelled"
     return f"{answer} ({permission.decided_by})" if permission.decided_by else answer
+
+
+def notice_text(notice: Notice) -> str:
+    """Return what a notice says, an agent's title set off from what it says below it."""
+    if notice.source != "agent":
+        return notice.text
+    return notice.text.replace("\n\n", " — ", 1)
 
 
 def output_of(call: ToolCall) -> list[tuple[str, str]]:

@@ -37,6 +37,21 @@ class TestWords:
         timeline.settle_prompt(reason)
         assert words.turn_note(timeline.snapshot().turns[0]) == said
 
+    @pytest.mark.parametrize(
+        ("fields", "said"),
+        [
+            ({"title": "Title"}, "Title"),
+            ({"title": "Title", "description": "one\n\ntwo"}, "Title — one\n\ntwo"),
+        ],
+    )
+    def test_a_notice(self, fields, said):
+        """A title is set off from what an agent says below it, in every view."""
+        taken = folded(update("notice", severity="info", **fields)).snapshot()
+        assert said == words.notice_text(taken.items[0])
+        assert f"[info: {said}]" in taken.to_text()
+        assert said.replace("\n\n", " ") in taken.to_markdown()
+        assert f'<p class="note">{said}</p>' in taken.to_html()
+
     def test_a_silent_turn_and_a_failed_one(self):
         """Both say so; a replayed one of which nothing is known does not."""
         silent, failed = folded(prompt="x"), folded(prompt="x")
