@@ -72,8 +72,8 @@ export class Scene {
   plan(...entries: [string, string][]): this {
     return this.add({ id: `plan:current#${this.n++}`, kind: "plan", planId: "current", entries: entries.map(([content, status], n) => ({ content, status, priority: n === 0 ? "high" : "medium" })), markdown: null, uri: null });
   }
-  notice(text: string, level = "info"): this {
-    return this.add({ id: `notice:${this.n++}`, kind: "notice", level, text, source: null });
+  notice(text: string, level = "info", source: string | null = null): this {
+    return this.add({ id: `notice:${this.n++}`, kind: "notice", level, text, source });
   }
   turn(fields: Partial<Turn>): this {
     Object.assign(this.view.turns.at(-1)!, fields);

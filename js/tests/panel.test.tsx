@@ -459,6 +459,22 @@ describe("turns", () => {
     expect(cards[1]!.querySelector("a")?.getAttribute("href")).toBe("https://example.org/x");
     expect(cards[2]!.textContent).toContain("no usable address");
   });
+
+  it("shows an attachment that nobody has looked for with all that is known of it, to copy", async () => {
+    const part = { kind: "attachment", refId: "user:0/0", uri: "file:///w/a.csv", name: "a", mimeType: "text/csv", size: 2000, source: null };
+    const own = await open(new Scene().ask("see", [part] as never).meta({ cwd: "/w", attachments: { "user:0/0": { state: "pending" } } }));
+    const card = one(own.root, ".acp-attachment");
+    expect(card.getAttribute("aria-disabled")).toBe("false");
+    expect([...card.querySelectorAll(":scope > span")].map((span) => span.textContent)).toEqual(["a", "a.csv", "text/csv", "2 KB"]);
+    expect(card.querySelector("button")?.getAttribute("aria-label")).toBe("Copy path");
+  });
+
+  it("sets a notice's title off from what it says", async () => {
+    const own = await open(new Scene().ask("hello").notice("Title\n\nwhat it says\n\nmore", "info", "agent"));
+    const said = one(own.root, ".acp-notice > span");
+    expect(said.querySelector("strong")?.textContent).toBe("Title");
+    expect(said.textContent).toBe("Title\nwhat it says\n\nmore");
+  });
 });
 
 describe("panel", () => {

@@ -35,19 +35,21 @@ function AttachmentCard({ refId }: { refId: string }): JSX.Element | null {
   const name = part.name || basename(uri) || t("attachment");
   const path = state.displayPath ?? pathOf(uri);
   const size = state.size ?? part.size;
-  const usable = state.state === "available" || (web && state.state !== "unavailable");
+  const type = state.mimeType ?? part.mimeType;
+  const usable = state.state !== "unavailable"; // pending: nobody has looked, so nothing is known against it
   const note =
     state.state === "unavailable" ? `${t("attachment.unavailable")}: ${tOr(`attachment.reason.${state.reason ?? ""}`, (state.reason ?? "").replaceAll("_", " "))}`
-    : state.state === "pending" && !web ? t("attachment.pending") : path ? relativePath(path, store.meta.cwd.value) : web ? uri : "";
+    : path ? relativePath(path, store.meta.cwd.value) : web ? uri : "";
   return (
     <div class={`acp-attachment acp-attachment-${state.state}`} aria-disabled={!usable}>
       <Icon name={web ? "link" : "file"} />
       <span class="acp-attachment-name" dir="auto" title={name}>{name}</span>
       <span class="acp-attachment-path acp-muted" title={note}>{note}</span>
-      {typeof size === "number" && state.state !== "unavailable" && <span class="acp-muted acp-nowrap">{bytes(size)}</span>}
+      {type && usable && <span class="acp-muted acp-attachment-type" dir="auto" title={type}>{type}</span>}
+      {typeof size === "number" && usable && <span class="acp-muted acp-nowrap">{bytes(size)}</span>}
       {web && usable && <a class="acp-link-button" href={uri} target="_blank" rel="noopener noreferrer">{t("attachment.open")}</a>}
       {usable && (path ?? uri) && (
-        <IconButton icon="copy" label={t("attachment.copyPath")} onClick={async () => say(t((await copyText(path ?? uri)) ? "copied" : "copy"))} />
+        <IconButton icon="copy" label={t(path ? "attachment.copyPath" : "attachment.copyLink")} onClick={async () => say(t((await copyText(path ?? uri)) ? "copied" : "copy"))} />
       )}
     </div>
   );

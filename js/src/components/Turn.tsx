@@ -105,7 +105,13 @@ function NoticeLine({ id }: { id: string }): JSX.Element | null {
   const item = useStore().item(id).value;
   if (item?.kind !== "notice") return null;
   const grave = item.level === "warning" || item.level === "error";
-  return <div class={`acp-line acp-notice acp-notice-${item.level}`} data-item={id}><Icon name={grave ? "warning" : "info"} /><span dir="auto">{item.text}</span></div>;
+  const end = item.source === "agent" ? item.text.indexOf("\n\n") : -1; // an agent's title, then what it says
+  return (
+    <div class={`acp-line acp-notice acp-notice-${item.level}`} data-item={id}>
+      <Icon name={grave ? "warning" : "info"} />
+      <span dir="auto">{end < 0 ? item.text : <><strong>{item.text.slice(0, end)}</strong>{`\n${item.text.slice(end + 2)}`}</>}</span>
+    </div>
+  );
 }
 
 const PLAIN_STOPS = new Set(["end_turn", null]);

@@ -29,7 +29,7 @@ export const de: Strings = {
   "json.more": "{count} weitere", "json.items": "{count} Einträge", "json.item": "1 Eintrag", "json.keys": "{count} Schlüssel", "json.key": "1 Schlüssel",
   "code.copy": "Code kopieren", "code.wrap": "Lange Zeilen umbrechen", "code.insert": "Als nächste Zelle einfügen", "code.plain": "Text", "code.inserted": "Unten eingefügt",
   "image.untitled": "Bild", "image.load": "von {host} laden", "image.enlarge": "{name} vergrößern", "image.copy": "Bild kopieren", "image.save": "Bild speichern", "image.missing": "Das Bild kann nicht gezeigt werden.",
-  "attachment": "Anhang", "attachment.pending": "sucht…", "attachment.unavailable": "nicht verfügbar", "attachment.open": "Öffnen", "attachment.copyPath": "Pfad kopieren", "attachment.reason.no_usable_uri": "er hat keine brauchbare Adresse",
+  "attachment": "Anhang", "attachment.unavailable": "nicht verfügbar", "attachment.open": "Öffnen", "attachment.copyPath": "Pfad kopieren", "attachment.copyLink": "Link kopieren", "attachment.reason.no_usable_uri": "er hat keine brauchbare Adresse",
   "audio": "Audio", "unsupported": "Inhalt der Art „{type}“ kann nicht gezeigt werden.",
   "footnote": "Fußnote {number}", "task.done": "erledigt", "task.open": "offen",
   "permission.asks": "{agent} bittet um Erlaubnis", "permission.keys": "Tasten 1–{count} wählen, Esc lehnt ab", "permission.remember": "Für diesen Chat merken", "permission.chose": "{decision}", "permission.by": "von {who}", "permission.byUser": "Ihnen",

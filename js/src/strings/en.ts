@@ -28,7 +28,7 @@ export const en = {
   "json.more": "{count} more", "json.items": "{count} items", "json.item": "1 item", "json.keys": "{count} keys", "json.key": "1 key",
   "code.copy": "Copy code", "code.wrap": "Wrap long lines", "code.insert": "Insert as next cell", "code.plain": "text", "code.inserted": "Inserted below",
   "image.untitled": "image", "image.load": "load from {host}", "image.enlarge": "Enlarge {name}", "image.copy": "Copy image", "image.save": "Save image", "image.missing": "The image cannot be shown.",
-  "attachment": "attachment", "attachment.pending": "looking…", "attachment.unavailable": "not available", "attachment.open": "Open", "attachment.copyPath": "Copy path", "attachment.reason.no_usable_uri": "it has no usable address",
+  "attachment": "attachment", "attachment.unavailable": "not available", "attachment.open": "Open", "attachment.copyPath": "Copy path", "attachment.copyLink": "Copy link", "attachment.reason.no_usable_uri": "it has no usable address",
   "audio": "Audio", "unsupported": "Content of type “{type}” cannot be shown.",
   "footnote": "Footnote {number}", "task.done": "done", "task.open": "open",
   "permission.asks": "{agent} asks for permission", "permission.keys": "Keys 1–{count} choose, Esc rejects", "permission.remember": "Remember for this chat", "permission.chose": "{decision}", "permission.by": "by {who}", "permission.byUser": "you",
