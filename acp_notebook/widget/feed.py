@@ -45,6 +45,7 @@ class Feed:
         self._at_flush = at_flush
         self._epoch = secrets.token_hex(2)
         self._first: int | None = None
+        """The generation that was opened where there was none."""
         self._version = 0
         self._pace = Pace()
         self._sent: SentView | None = None
@@ -82,12 +83,13 @@ class Feed:
         """
         Whether a page that shows this shows the chat as it is.
 
-        What was sent before there was a session is meant for the first one.
+        What was sent before a session was open is meant for the first one that is opened then.
         """
         state = self._session.state
-        if session is None:
-            return self._first in {None, state.generation}
-        return (session, generation) == (state.session_key, state.generation)
+        if (session, generation) == (state.session_key, state.generation):
+            return True
+        opened = self._first in {None, state.generation}
+        return generation == 0 and opened and session in {None, state.session_key}
 
     def snapshot_for(self, page: str) -> None:
         """Bring a page up to date: first everybody with what is pending, then this one with all."""
@@ -109,7 +111,9 @@ class Feed:
         self._urgent = self._urgent or change.urgent
         self._reset = self._reset or change.reset
         state = self._session.state
-        if self._first is None and state.session_key is not None:
+        if not state.generation:
+            self._first = None
+        elif self._first is None:
             self._first = state.generation
         now = self._now()
         due = self._pace.due(now, urgent=self._urgent or self._reset)

@@ -19,6 +19,7 @@ from acp_notebook.host.state import Change
 from acp_notebook.widget.feed import Feed
 from acp_notebook.widget.pacing import MAX_SENDS, WINDOW_S
 from acp_notebook.widget.requests import Requests
+from tests.host.talk import Talk, agent
 from tests.widget.page import Page, page
 
 TIMEOUT_S = 60
@@ -181,6 +182,25 @@ def test_what_was_sent_before_the_first_session_is_meant_for_it(link: Link) -> N
     asks.append(link.feed.is_current(None, 0))
 
     assert [True, True, False] == asks
+
+
+def test_what_is_sent_after_the_shown_session_was_deleted_is_taken(tmp_path: Path) -> None:
+    """Where the shown session was deleted, Send opens the next one; so does what follows at once."""
+    talk = Talk(agent("polite"), tmp_path)
+    feed = Feed(talk.session, lambda _message, _buffers=None: None, lambda: None)
+    host_loop().ask(feed.start)
+    try:
+        talk.prompt("say hello")
+        deleted = (str(talk.state.session_key), talk.state.generation)
+        talk.run(talk.session.sessions.delete(deleted[0]))
+        asks = [host_loop().ask(feed.is_current, *page) for page in ((None, 0), deleted)]
+        talk.prompt("say hello again")
+        asks.append(host_loop().ask(feed.is_current, None, 0))
+    finally:
+        host_loop().ask(feed.stop)
+        talk.close()
+
+    assert [True, False, True] == asks
 
 
 def test_a_stopped_feed_sends_what_is_left_and_then_nothing(link: Link) -> None:
