@@ -27,13 +27,8 @@ if TYPE_CHECKING:
 
 
 class Draft:
-    """
-    What the drafts of all kinds know.
+    """What the drafts of all kinds know. `answers`: the agent has reacted to the prompt."""
 
-    `nameless`: a segment without a messageId. `answers`: the agent has reacted to the prompt.
-    """
-
-    nameless = False
     answers = True
     __slots__ = ("historical", "id", "item", "position", "stale", "turn")
 
@@ -54,7 +49,7 @@ Role = Literal["user", "assistant", "thought"]
 
 
 class SegmentDraft(Draft):
-    """A message segment or a thought."""
+    """A message segment or a thought. `nameless`: it has no messageId."""
 
     __slots__ = (
         "attachments",
@@ -93,7 +88,11 @@ class SegmentDraft(Draft):
 
     def freeze(self) -> Item:
         """Return the item as it is now."""
-        parts = frozen_parts(self.parts)
+        own = self.parts
+        if len(own) == 1 and isinstance(own[0], GrowingText):
+            parts: tuple[Part, ...] = (own[0].part(),)
+        else:
+            parts = frozen_parts(own)
         if self.role == "thought":
             return Thought(self.id, self.message_id, self.index, parts, self.historical)
         return MessageSegment(

@@ -222,7 +222,7 @@ class Fold:
         A notice answers nothing: codex2 sends one before it echoes the prompt.
         """
         last = self.last
-        if last is not None and last.nameless:
+        if isinstance(last, SegmentDraft) and last.nameless:
             self.close(last)
         turn = self.turns[-1] if self.turns else self.new_turn()
         turn.has_agent_items = True
@@ -236,7 +236,7 @@ class Fold:
     def add_user(self, segment: SegmentDraft) -> None:
         """Put a user's message at the end; after an agent's item it begins another turn."""
         last = self.last
-        if last is not None and last.nameless:
+        if isinstance(last, SegmentDraft) and last.nameless:
             self.close(last)
         turn = self.turns[-1] if self.turns else None
         if turn is None or turn.has_agent_items or (turn.begun and turn.settled):
@@ -268,14 +268,16 @@ class Fold:
             bubble.optimistic = bubble.failed = False
             self.touch(bubble)
 
-    def close(self, segment: Draft) -> None:
+    def close(self, segment: SegmentDraft) -> None:
         """End a segment; half a character at its end is given up."""
-        assert isinstance(segment, SegmentDraft)  # only these are open or nameless
         segment.closed = True
-        tail = segment.parts[-1] if segment.parts else None
-        if isinstance(tail, GrowingText) and tail.waits():
-            tail.close()
-            self.touch(segment)
+        parts = segment.parts
+        tail = parts[-1] if parts else None
+        if isinstance(tail, GrowingText):
+            if tail.waits():
+                tail.close()
+                self.touch(segment)
+            parts[-1] = tail.part()  # a straggler may make it grow again
 
     def close_all(self) -> None:
         """End all open segments: another item is seen for the first time."""
@@ -302,7 +304,7 @@ class Fold:
 
     def end_replay(self) -> None:
         """Close all segments: some agents count their message ids anew after a load."""
-        if self.last is not None and self.last.nameless:
+        if isinstance(self.last, SegmentDraft) and self.last.nameless:
             self.close(self.last)
         self.close_all()
 

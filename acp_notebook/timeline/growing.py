@@ -86,6 +86,4 @@ GROWING = (GrowingText, TerminalDraft)
 
 def frozen_parts(pieces: list[Any]) -> tuple[Part, ...]:
     """Return the parts as they are now."""
-    if len(pieces) == 1 and isinstance(pieces[0], GROWING):
-        return (pieces[0].part(),)
     return tuple([piece.part() if isinstance(piece, GROWING) else piece for piece in pieces])

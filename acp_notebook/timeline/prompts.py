@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def begin(fold: Fold, blocks: list[Any]) -> None:
     """Begin a turn with an optimistic bubble of what is sent."""
     last = fold.last
-    if last is not None and last.nameless:
+    if isinstance(last, SegmentDraft) and last.nameless:
         fold.close(last)
     fold.echoing = None
     fold.awaiting_echo = [bubble for bubble in fold.awaiting_echo if not bubble.turn.settled]
