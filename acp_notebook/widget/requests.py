@@ -128,8 +128,12 @@ class Requests:
             raise Refusal("There is nothing to send.")
         if not message.body.get("queue", True) and self._session.state.status == "running":
             raise Refusal("The agent is still answering.")
-        queued = self._session.enqueue([{"type": "text", "text": text}])
-        self._session.set_draft("")
+        draft, self._session.draft = self._session.draft, ""  # the page has emptied its own
+        try:
+            queued = self._session.enqueue([{"type": "text", "text": text}])
+        except Exception:
+            self._session.draft = draft
+            raise
         return {"promptId": queued.id}
 
     def _cancel(self, _message: PageMessage) -> None:

@@ -43,6 +43,8 @@ export interface Store {
   /** The composer's text, kept in the kernel: survives a reload, follows in other views. */
   readonly draft: ReadonlySignal<string>;
   setDraft(text: string): void;
+  /** Sends the draft as a prompt and empties it, here and in the kernel; rejects, and it is back, when that fails. */
+  sendDraft(queue: boolean): Promise<void>;
   /** Sends without waiting for an answer; a refusal is in the console. */
   send(message: FromPageBody): void;
   /** Sends and resolves with the answer's result, or rejects with a `Refused`. */

@@ -87,6 +87,7 @@ export class Wire {
       onAppend: (id, part, listener) => data.onAppend(id, part, listener),
       loading: this.loading, connection: this.connection, height: this.height, theme: this.theme, draft: this.draft,
       setDraft: (text) => this.setDraft(text),
+      sendDraft: (queue) => this.sendDraft(queue),
       send: (message) => void this.request(message).catch((error: unknown) => console.warn("[acp_notebook]", error)),
       request: (message) => this.request(message),
       blobUrl: (ref) => this.blobUrl(ref),
@@ -188,6 +189,23 @@ export class Wire {
     this.draft.value = text;
     clearTimeout(this.draftTimer);
     this.draftTimer = setTimeout(() => this.keepDraft(), DRAFT_MS);
+  }
+
+  /** The kernel empties its draft as it takes the prompt: told once more, that would wipe a prompt it gives back at once. */
+  private async sendDraft(queue: boolean): Promise<void> {
+    const text = this.draft.peek();
+    clearTimeout(this.draftTimer);
+    this.draftTimer = undefined;
+    this.draft.value = "";
+    this.draftsUnderWay += 1;
+    try {
+      await this.request(queue ? { kind: "send", text, queue } : { kind: "send", text });
+    } catch (error) {
+      if (!this.draft.peek()) this.setDraft(text); // nothing typed is lost
+      throw error;
+    } finally {
+      this.draftsUnderWay -= 1;
+    }
   }
 
   /** Tells the kernel the draft that it does not know yet: after a pause, or when the page goes. */

@@ -290,6 +290,25 @@ describe("the draft", () => {
     expect([kernel.count("draft"), kernel.last("draft")]).toMatchObject([1, { text: "hello" }]);
   });
 
+  test("what is sent goes as a prompt alone, and comes back when the kernel gives it back at once", async () => {
+    live();
+    const { store } = wire.openView();
+    const hear = (version: number, draft: string): void => kernel.say({ ...ADDRESS, kind: "ops", version, ops: [{ op: "meta", fields: { draft } }] });
+    store.setDraft("hello");
+    vi.advanceTimersByTime(300);
+    const sending = store.sendDraft(false);
+    hear(6, "hello");
+    kernel.reply("draft");
+    await vi.advanceTimersByTimeAsync(0);
+    hear(7, "");
+    expect([store.draft.value, kernel.count("send"), kernel.last("send")]).toMatchObject(["", 1, { text: "hello" }]);
+    kernel.reply("send");
+    await sending;
+    hear(8, "hello");
+    await vi.runAllTimersAsync();
+    expect([store.draft.value, kernel.count("draft")]).toEqual(["hello", 1]);
+  });
+
   test("a page that goes tells what was typed last", () => {
     const listeners = new Map<string, () => void>();
     vi.stubGlobal("addEventListener", (name: string, listener: () => void) => listeners.set(name, listener));

@@ -43,15 +43,12 @@ export function Composer(): JSX.Element {
     store.setDraft(text);
   };
   const send = async (): Promise<void> => {
-    const text = store.draft.peek();
-    if (!text.trim() || !enabled) return;
-    store.setDraft("");
+    if (!store.draft.peek().trim() || !enabled) return;
     recalled.current = null;
     follow.toEnd();
     try {
-      await store.request(running ? { kind: "send", text, queue: true } : { kind: "send", text });
+      await store.sendDraft(running);
     } catch (error) {
-      if (!store.draft.peek()) store.setDraft(text); // nothing typed is lost
       say(t("refused", { message: (error as Error).message }));
     }
   };
