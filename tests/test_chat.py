@@ -270,6 +270,20 @@ class TestLife:
         gc.collect()
         assert ended.wait(10)
 
+    def test_what_is_on_its_way_keeps_its_chat(self, tmp_path: Path) -> None:
+        """An unnamed chat lives as long as its prompt or stream is held, and not longer."""
+        assert "hello" == Chat(POLITE, cwd=tmp_path).send("say hello").result().text
+        assert "hello" == list(Chat(POLITE, cwd=tmp_path).stream("say hello"))[-1].text
+        chat = Chat(POLITE, cwd=tmp_path)
+        stream = chat.stream("say hello")
+        session, ended = chat.session, threading.Event()
+        host_loop().ask(
+            session.subscribe, lambda _: session.state.status == "closed" and ended.set()
+        )
+        del chat, stream
+        gc.collect()
+        assert ended.wait(10)
+
     def test_a_named_chat_is_found_again(self, tmp_path: Path) -> None:
         """A second chat of the same name is another face of the first, which lives without references."""
         chat = Chat(POLITE, cwd=tmp_path, name="here")

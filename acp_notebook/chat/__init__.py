@@ -162,7 +162,7 @@ class Chat(SessionCalls):
         """
         around = self._surroundings(nested=False)
         return TurnStream(
-            self._session, self._submission(prompt, context, timeout_s, around), around
+            self._session, self._submission(prompt, context, timeout_s, around), around, self
         )
 
     def cancel(self) -> None:
@@ -341,7 +341,7 @@ class Chat(SessionCalls):
         around: Surroundings,
     ) -> Prompt:
         submit = self._submission(prompt, context, timeout_s, around)
-        return Prompt(self._session, host_loop().ask(submit))
+        return Prompt(self._session, host_loop().ask(submit), self)
 
     def _submission(
         self,

@@ -26,10 +26,15 @@ NO_PROMPT = "A prompt is text or a list of content blocks"
 
 
 class Prompt:
-    """A prompt on its way, or waiting. Awaitable; `result()` blocks."""
+    """
+    A prompt on its way, or waiting. Awaitable; `result()` blocks.
 
-    def __init__(self, session: ChatSession, entry: Entry) -> None:
+    It keeps the `chat` that sent it: an unnamed one is closed when nothing refers to it any more.
+    """
+
+    def __init__(self, session: ChatSession, entry: Entry, chat: Any = None) -> None:
         self._session = session
+        self._chat = chat
         self.entry = entry
         self.future: Future[TurnResult] = host_loop().submit(_outcome(entry))
 

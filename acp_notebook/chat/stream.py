@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import queue
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakMethod
 
 from acp_notebook.chat.prompt import Prompt
 from acp_notebook.chat.turn import Turn
@@ -35,19 +36,25 @@ class TurnStream:
     """Iterates over the steps of one prompt, and last over its `Turn`. To be used once."""
 
     def __init__(
-        self, session: ChatSession, submit: Callable[[], Entry], around: Surroundings
+        self, session: ChatSession, submit: Callable[[], Entry], around: Surroundings, chat: Any
     ) -> None:
         self._session = session
         self._steps: queue.SimpleQueue[Step] = queue.SimpleQueue()
         self._text = ""
         self._entry: Entry | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
-        self.prompt = Prompt(session, host_loop().ask(self._begin, submit))
+        self.prompt = Prompt(session, host_loop().ask(self._begin, submit), chat)
         self._waiter = Waiter(session, around, cancel=self.prompt.cancel)
 
     def _begin(self, submit: Callable[[], Entry]) -> Entry:
         """Listen, then send: no change of the turn is missed (host thread)."""
-        self._unsubscribe = self._session.subscribe(self._take)
+        take = WeakMethod(self._take)  # the session must not keep what keeps its chat
+
+        def listener(change: Change) -> None:
+            if (taken := take()) is not None:
+                taken(change)
+
+        self._unsubscribe = self._session.subscribe(listener)
         self._entry = submit()
         return self._entry
 
