@@ -26,6 +26,9 @@ from acp_notebook.views.escaping import fenced, safe_line, safe_markdown
         r"\`not code\`",
         "a &lt; b &amp; c",
         "$x < 5$",
+        "costs $5 `x` [y](https://e.org)",
+        "$$\nx\n$$\n\n`$HOME` and `$PATH`",
+        r"\begin{a} x \end{a} and $y$ `<b>`",
     ],
 )
 def test_harmless_text_stays_as_it_is(text):
@@ -58,6 +61,13 @@ def test_harmless_text_stays_as_it_is(text):
         ("`a | <i> b`", "&#96;a | &lt;i> b&#96;"),
         ("| `![x](u) | b` |", "| &#96;[x](u) | b&#96; |"),
         ("https://e.org/x`<b>` `<i>`", "https://e.org/x&#96;&lt;b>&#96; `<i>`"),
+        ("a $`$<b>`", "a &#36;`$<b>`"),
+        ("a $ `x$`\n`<b>`", "a &#36; `x$`\n`<b>`"),
+        ("echo $$", "echo &#36;&#36;"),
+        (r"\\![x", "&#92;[x"),
+        ("`echo $$`", "&#96;echo &#36;&#36;&#96;"),
+        ("$a$$b$\n```\n$$ <b>\n```", "&#36;a&#36;&#36;b&#36;\n\n```\n$$ <b>\n```"),
+        (r"\begin{a} \\[ \\(", r"&#92;begin{a} &#92;[ &#92;("),
         ("| ` | ` `![x](u)` |", "| &#96; | ` `[x](u)&#96; |"),
         (r"\`a` <i>", r"\`a&#96; &lt;i>"),
         (r"\\`a <i>`", r"\\`a <i>`"),
