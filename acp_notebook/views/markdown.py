@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from acp_notebook.timeline.snapshot import TimelineSnapshot
     from acp_notebook.timeline.turns import Turn
 
+BEGINS_BLOCK = re.compile(r"^(?=[#>~=+-])")
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 MOST_PICTURE_BYTES = 1_000_000
 
@@ -85,7 +87,7 @@ def item_markdown(item: Item) -> str:
         pieces = [f"**{one_line(item.title)}** ({one_line(status_of(item))})"]
         for kind, text in output_of(item):
             pieces.append(
-                one_line(text)
+                BEGINS_BLOCK.sub(r"\\", one_line(text))
                 if kind == "note"
                 else fenced(text, "diff" if kind == "diff" else "text")
             )

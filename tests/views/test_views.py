@@ -159,6 +159,12 @@ class TestMarkdown:
         assert "> *Thought:*\n>\n> I wonder" in markdown.to_markdown(rich(), thoughts=True)
         assert snapshot(thought("\n\n")).to_markdown(thoughts=True) == ""
 
+    @pytest.mark.parametrize("words_", ["~~~", "# x", "> x", "---", "==="])
+    def test_a_note_begins_no_block(self, words_):
+        """A fence in it would turn code and prose about behind it."""
+        shown = snapshot(call(title="T", error=words_), message("<img src=x>")).to_markdown()
+        assert f"\n\n\\{words_}\n\n" in shown
+
     def test_turns_have_a_rule_between(self):
         """And prompts are quotes."""
         shot = snapshot(user("a", "u1"), message("b"), user("c", "u2"))
