@@ -6,8 +6,8 @@ Compare what two bridges sent to their client in the same scenarios.
 
 Both folders are written by acp_record.py, each from a fresh lab. Of each stream the order of
 kinds, texts, stop reasons, options and errors is compared. What differs between any two runs of one
-bridge is evened out first: ids, times, chunk sizes, the order between two sessions, how often a
-running tool reports, and usage numbers, which the gateway may not have stored yet when a turn
+bridge is evened out first: ids, times, chunk sizes, the order between two sessions or two calls that
+run side by side, how often a running tool reports, and usage numbers, which the gateway may not have stored yet when a turn
 ends. Each difference is listed with the point of docs/openclaw.md that intends it; one without is
 NOT INTENDED, and the exit code is then 1.
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import itertools
 import json
 import re
 import sys
@@ -78,6 +79,11 @@ def stream(path):
             out.append(("error of " + methods.get(message["id"], "?"), names.plain([error["code"], text])))
         elif "id" in message:
             out.append(answer(methods.get(message["id"], "?"), message.get("result"), names))
+    for _, run in itertools.groupby(range(len(out)), key=lambda at: out[at][0] == "tool_call_update"):
+        at = list(run)
+        if out[at[0]][0] == "tool_call_update":
+            # Of calls that run side by side, which one is ahead is the gateway's.
+            out[at[0] : at[-1] + 1] = sorted((out[i] for i in at), key=lambda entry: entry[1]["toolCallId"])
     if path.stem == "concurrent_sessions":
         # Which of the two is ahead is the gateway's; each alone is in order.
         out.sort(key=lambda entry: str(entry[1].get("session", "")) if isinstance(entry[1], dict) else "")
