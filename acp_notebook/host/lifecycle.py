@@ -31,7 +31,7 @@ from acp_notebook.host.starting import open_shown
 from acp_notebook.host.state import ChatError, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from acp_notebook.host.bound import BoundSession
     from acp_notebook.host.connection import AgentConnection
@@ -235,18 +235,8 @@ class Lifecycle:
         await self.run(operation)
 
     async def disconnect(self, reason: str) -> None:
-        """Let the agent go; its process ends when no other chat uses it."""
-        connection, self.connection, self.opener = self.connection, None, None
-        if connection is None:
-            return
-        self._stop_listening()
-        pool.retire(connection)
-        for bound in self.all():
-            if bound.run is not None:
-                await connection.notify("session/cancel", {"sessionId": bound.session_id})
-            await bound.close(reason)
-            bound.connection = None
-        await pool.release(self.chat, connection)
+        """Let the agent go, to the end even when the caller is stopped meanwhile."""
+        await asyncio.shield(self.spawn(self._let_go(reason)))
 
     async def close(self) -> None:
         """End everything; idempotent."""
@@ -260,6 +250,7 @@ class Lifecycle:
                     entry.done.set_exception(SessionError("The chat was closed."))
             bound.queue.clear()
         await self.disconnect("The chat was closed.")
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         self.chat.changed(None, state=True, urgent=True)
 
     # --- inside: opening
@@ -343,6 +334,19 @@ class Lifecycle:
 
     # --- inside: ends
 
+    async def _let_go(self, reason: str) -> None:
+        connection, self.connection, self.opener = self.connection, None, None
+        if connection is None:
+            return
+        self._stop_listening()
+        pool.retire(connection)
+        for bound in self.all():
+            if bound.run is not None:
+                await connection.notify("session/cancel", {"sessionId": bound.session_id})
+            await bound.close(reason)
+            bound.connection = None
+        await pool.release(self.chat, connection)
+
     def _agent_ended(self, connection: AgentConnection) -> None:
         """The agent's process is gone, or its link."""
         if self.connection is not connection:
@@ -379,8 +383,9 @@ class Lifecycle:
             self.chat.phase = phase
             self.chat.changed(None, state=True, urgent=True)
 
-    def spawn(self, coroutine: Any) -> None:
-        """Run something beside, on the host thread."""
+    def spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run something beside, on the host thread; `close` waits for it."""
         task = asyncio.ensure_future(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task

@@ -119,6 +119,7 @@ class Terminals:
         self._on_output = on_output
         self._terminals: dict[str, Terminal] = {}
         self._next = 1
+        self._closes = 0
 
     async def create(self, params: Mapping[str, Any]) -> str:
         """
@@ -137,10 +138,14 @@ class Terminals:
         kept = min(limit, most) if isinstance(limit, int) and limit >= 0 else most
         terminal = Terminal(f"term-{self._next}", kept, self._on_output)
         self._next += 1
+        closes = self._closes
         try:
             await terminal.start(command, env, cwd, self._settings)
         except AgentStartError as error:
             raise TerminalRefused(str(error)) from error
+        if closes != self._closes:
+            await terminal.kill()
+            raise TerminalRefused("the session has ended")
         self._terminals[terminal.id] = terminal
         return terminal.id
 
@@ -164,6 +169,7 @@ class Terminals:
 
     async def close(self) -> None:
         """End them all."""
+        self._closes += 1
         terminals, self._terminals = list(self._terminals.values()), {}
         await asyncio.gather(*(terminal.kill() for terminal in terminals))
 
