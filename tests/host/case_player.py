@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import sys
+import termios
 import threading
 import time
 from collections.abc import Iterator
@@ -195,6 +197,9 @@ class HostPlayer:
 
     def _act(self, action: Any) -> None:
         session = self.talk.session
+        for _ in self._until(time.monotonic() + WITHIN_S):
+            if self.talk.call(self._unread) == 0:
+                break
         self.before.append((action, session.state))
         match action:
             case "stop":
@@ -222,6 +227,17 @@ class HostPlayer:
                 pass
             case _:
                 raise AssertionError(f"the driver cannot do: {action}")
+
+    def _unread(self) -> int:
+        """Bytes that the agent has written, before it logged its step, and the host has not read."""
+        connection = self.talk.session.life.connection
+        process = connection.process if connection is not None else None
+        transport = process._transport.get_pipe_transport(1) if process is not None else None
+        if transport is None or transport.is_closing():
+            return 0
+        waiting = bytearray(4)
+        fcntl.ioctl(transport.get_extra_info("pipe").fileno(), termios.FIONREAD, waiting)
+        return int.from_bytes(waiting, sys.byteorder)
 
     def _choose(self, choice: dict[str, Any]) -> None:
         session, wanted = self.talk.session, choice.get("requestId")

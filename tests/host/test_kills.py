@@ -24,8 +24,16 @@ from tests.kernels import kernel
 Talks = Callable[..., Talk]
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGHUP)
-PROMPTS = ("flood 3000", "ask ls", "wait 5", "say a\nthink b\nsay c", "request terminal/create "
-           '{"command": "sleep", "args": ["60"]}', "stderr " + "x" * 500, "exit 3")  # fmt: skip
+TERMINAL = 'request terminal/create {"command": "sleep", "args": ["60"]}'
+PROMPTS = (
+    "flood 3000",
+    "ask ls",
+    "wait 5",
+    "say a\nthink b\nsay c",
+    TERMINAL,
+    "stderr " + "x" * 500,
+    "exit 3",
+)
 LONGEST_S = 30
 
 
