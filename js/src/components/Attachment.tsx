@@ -1,11 +1,11 @@
 // A file or link that came with a group: its name, where it is, and what can be done with it.
 import type { JSX } from "preact";
-import type { Part } from "../messages";
+import type { AttachmentState, Part } from "../messages";
 import { partsOf } from "../store";
 import { t, tOr } from "../strings";
 import { copyText } from "./clipboard";
 import { usePanel } from "./context";
-import { basename, bytes, relativePath } from "./format";
+import { basename, bytes, fileLabel, relativePath } from "./format";
 import { Icon, IconButton } from "./icons";
 
 type Attached = Extract<Part, { kind: "attachment" }>;
@@ -15,6 +15,9 @@ function findAttachment(store: ReturnType<typeof usePanel>["store"], refId: stri
   const item = store.item(refId.slice(0, refId.lastIndexOf("/"))).value;
   return (item && partsOf(item).find((part): part is Attached => part.kind === "attachment" && part.refId === refId)) ?? null;
 }
+
+/** A link that carries a name or password for its host: it is neither shown nor opened. */
+const CREDENTIALS = /^https?:\/\/[^/?#]*@/i;
 
 const pathOf = (uri: string): string | null => {
   if (!uri.startsWith("file://")) return null;
@@ -29,19 +32,21 @@ function AttachmentCard({ refId }: { refId: string }): JSX.Element | null {
   const { store, say } = usePanel();
   const part = findAttachment(store, refId);
   if (!part) return null;
-  const state = store.meta.attachments.value[refId] ?? { state: "pending" as const };
   const uri = part.uri ?? "";
+  const known: AttachmentState = store.meta.attachments.value[refId] ?? { state: "pending" };
+  const state: AttachmentState = known.state !== "unavailable" && CREDENTIALS.test(uri) ? { state: "unavailable", reason: "credentials" } : known;
   const web = /^https?:\/\//i.test(uri);
-  const name = part.name || basename(uri) || t("attachment");
   const path = state.displayPath ?? pathOf(uri);
   const size = state.size ?? part.size;
   const type = state.mimeType ?? part.mimeType;
   const usable = state.state !== "unavailable"; // pending: nobody has looked, so nothing is known against it
+  const given = part.name || basename(uri);
+  const name = fileLabel(usable ? given : basename(given)) || t("attachment"); // a dead one tells nothing of its folder
   const note =
     state.state === "unavailable" ? `${t("attachment.unavailable")}: ${tOr(`attachment.reason.${state.reason ?? ""}`, (state.reason ?? "").replaceAll("_", " "))}`
     : path ? relativePath(path, store.meta.cwd.value) : web ? uri : "";
   return (
-    <div class={`acp-attachment acp-attachment-${state.state}`} aria-disabled={!usable}>
+    <div class={`acp-attachment acp-attachment-${state.state}`} role="group" aria-label={usable ? name : `${name}, ${note}`} aria-disabled={!usable}>
       <Icon name={web ? "link" : "file"} />
       <span class="acp-attachment-name" dir="auto" title={name}>{name}</span>
       <span class="acp-attachment-path acp-muted" title={note}>{note}</span>

@@ -57,6 +57,10 @@ export function ago(then: number, now: number): string {
 /** The last part of a path or uri. */
 export const basename = (path: string): string => path.split(/[\\/]/).filter(Boolean).at(-1) ?? path;
 
+/** A file's name as one line of at most 200 characters, without those that hide, reorder or break what is read. */
+export const fileLabel = (name: string): string =>
+  [...name.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "").trim()].slice(0, 200).join("");
+
 /** A path as seen from the chat's folder. */
 export function relativePath(path: string, cwd: string): string {
   const folder = cwd.endsWith("/") ? cwd : `${cwd}/`;
