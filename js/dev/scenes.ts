@@ -198,6 +198,10 @@ const SCENES: Record<string, () => Scene> = {
   picture: () =>
     new Scene().ask("Plot it", [{ kind: "image", blob: PICTURE, source: null, mimeType: "image/png", alt: "photo.png" }]).tool("plot", "other", { outputParts: [{ kind: "image", blob: PICTURE, source: null, mimeType: "image/png", alt: "plot" }] })
       .say("Here it is:", [{ kind: "image", blob: PICTURE, source: null, mimeType: "image/png", alt: "Mean by year" }]),
+  attachments: () =>
+    new Scene().ask("Compare these", [file("user:0/0", "file:///home/ada/weather/data/stations.csv", "stations.csv"), file("user:0/1", "file:///home/ada/vault/a-rather-long-name-for-a-file-of-readings-2019-to-2024.parquet"), file("user:0/2", "https://ada:hush@example.org/log.csv"), file("user:0/3", "https://example.org/a/long/path/to/the/station/log.html")])
+      .say("Two of them cannot be had.")
+      .meta({ attachments: { "user:0/0": { state: "available", displayPath: "/home/ada/weather/data/stations.csv", mimeType: "text/csv", size: 2210 }, "user:0/1": { state: "unavailable", reason: "encoded_traversal" } } }),
   form: () =>
     new Scene().ask("Deploy").tool("deploy", "execute", { status: "in_progress", endedAt: null }).running().meta({
       note: "The session came without its history.",

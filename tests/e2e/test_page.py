@@ -12,7 +12,10 @@ from tests.e2e.page import JS, OpenScene
 
 pytestmark = pytest.mark.e2e
 
-SCENES = ("empty", "prose", "tools", "settled", "permission", "edit", "stream", "errors", "form")
+SCENES = (
+    *("empty", "prose", "tools", "settled", "permission", "edit", "stream", "errors", "form"),
+    "attachments",
+)
 AXE = JS / "node_modules" / "axe-core" / "axe.min.js"
 LAST = "store.order().at(-1)"
 SCROLLER = ".acp-scroller"
